@@ -1,4 +1,4 @@
-/** The values of i64 that a backend holds which stores it as i32, as its manifest may say. */
+/** The i64 values that a backend can hold if it stores i64 as i32, which its manifest may declare. */
 import type { BackendManifest, HostTensor } from "@mp/graph";
 
 type Manifest = Pick<BackendManifest, "dtypes">;
@@ -9,7 +9,7 @@ export const holdsShortIntegers = ({ dtypes: { i64 } }: Manifest): boolean =>
 export const isBeyondShort = ({ dtype, data }: HostTensor): boolean =>
   dtype === "i64" && Array.from(data, Number).some((number) => number !== (number | 0));
 
-/** The tensor with values that the backend holds: the low 32 bits of i64 where it is stored as i32. */
+/** Replaces i64 values by ones that the backend can hold: their low 32 bits if it stores i64 as i32. */
 export function holdable(tensor: HostTensor, manifest: Manifest): HostTensor {
   if (tensor.dtype !== "i64" || !holdsShortIntegers(manifest)) return tensor;
   return { ...tensor, data: tensor.data.map((number) => BigInt.asIntN(32, number)) };

@@ -1,4 +1,4 @@
-/** The few graphs that lifecycle and state cases run, with only trivial arithmetic. */
+/** Small graphs for the cases about lifecycles and states, with only trivial arithmetic. */
 import {
   type DType,
   type Graph,
@@ -32,7 +32,7 @@ export function buildGraph({ inputs, outputs }: GraphParts): Graph {
   return builder.finish(outputs(builder, values));
 }
 
-/** The value of that name. */
+/** The value with a name. @throws Error if there is none */
 export function at(values: Readonly<Record<string, Value>>, name: string): Value {
   const value = values[name];
   if (value === undefined) throw new Error(`internal: no value ${name}`);

@@ -7,7 +7,7 @@ export function missingDType(manifest: BackendManifest, dtype: DType): string | 
   return reason === undefined ? undefined : `${dtype}: ${reason}`;
 }
 
-/** The first reason that a manifest gives for not running a graph: a dtype that it lacks, an op, an op in a dtype. */
+/** The first reason that a manifest gives for not running a graph: a missing dtype, op, or op in a dtype. */
 export function unsupportedGraph(manifest: BackendManifest, graph: Graph): string | undefined {
   for (const { value } of graph.inputs) {
     const reason = missingDType(manifest, value.dtype);

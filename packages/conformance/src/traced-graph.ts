@@ -1,6 +1,6 @@
 import { type Graph, prepareGraph, type Tensor, type TensorTree, traceInto, type ValueType } from "@mp/graph";
 
-/** The graph of a traced function over named inputs, simplified as core does before a backend gets it. */
+/** Traces a function of named inputs and simplifies the graph as core does before a backend gets it. */
 export function traceGraph(
   types: Readonly<Record<string, ValueType>>,
   body: (inputs: Readonly<Record<string, Tensor>>) => TensorTree,

@@ -14,11 +14,11 @@ import {
 } from "../src/samples/setting.js";
 import { evaluateNode } from "./wrong-backends/kernels.js";
 
-/** Attributes that no backend reads, or that follow from others. */
+/** Attributes that no backend reads, or that other attributes determine. */
 const INERT = ["Constant/literal", "Scan/saved", "Scan/body"];
-/** Options that mean the same in other words. */
+/** Options that have the same meaning as the plain ones. */
 const SAME = ["Clip: min -Infinity", "Clip: max Infinity", "Einsum: equation i->i"];
-/** Two attributes that nothing has a use for at once. */
+/** Pairs of attributes of which only one can have an effect. */
 const APART = ["Pad: mode and value"];
 
 type Result = string | undefined;
@@ -26,7 +26,7 @@ type Result = string | undefined;
 const written = (given: HostTensor): string =>
   `${given.dtype} ${given.shape.join()}: ${Array.from(given.data as Float32Array, (x) => (Object.is(x, -0) ? "-0" : String(x))).join()}`;
 
-/** The results, for the same operands wherever the choice allows it. */
+/** The results as text, for the same operands wherever the choice allows it. */
 function resultOf<K extends OptionOp>(op: K, { sample }: Setting<K>, chosen: Chosen): Result {
   const made = sample(chosen, { random: randomSource(1, op), dtype: opDTypes[op][0] ?? "f32" });
   return made && evaluateNode(op, made.inputs, made.attributes).map(written).join("; ");

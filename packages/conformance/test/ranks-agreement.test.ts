@@ -1,4 +1,4 @@
-/** Ranks that differ find out at once, all of them; ranks that end, end together. */
+/** Tests that ranks that differ all find out at once, and that ranks that end, end together. */
 import {
   chain,
   clipByGlobalNorm,

@@ -1,4 +1,4 @@
-/** A divided optimizer with its state in few bits: the same bits as an undivided one, also after a skip and a resumption. */
+/** Tests that a divided optimizer with states in few bits has the same bits, also after a skip or a resumption. */
 import { adamW, float32, type PrecisionReport, type TrainerOptions } from "@mp/core";
 import { tensor } from "@mp/graph";
 import { matMul, mul, reduceMean, sub, tanh } from "@mp/graph/ops";
@@ -15,7 +15,7 @@ const wave = (shape: readonly number[], step: number) => {
   );
 };
 
-/** Both matrices have 4 096 elements and more; one has no whole number of blocks. */
+/** Two matrices of at least 4 096 elements; the size of one is not a multiple of the block size. */
 const params = () => ({ a: wave([60, 70], 0.7), b: wave([70, 64], 1.3) });
 type Params = ReturnType<typeof params>;
 
@@ -24,7 +24,7 @@ const cases = FORMATS.flatMap((states) =>
   (["nearest", "stochastic"] as const).map((rounding) => ({ states, rounding })),
 );
 
-/** Microbatches of a step; in the second step rank 1's last one overflows. */
+/** The microbatches of a step. In the second step, the last one of rank 1 is not finite. */
 const window = (step: number, rank: number) =>
   [0, 1].map((micro) => {
     const x = wave([4, 60], 0.37 + 7 * step + 2 * micro + rank);

@@ -9,7 +9,7 @@ import { myBackend } from "./my-backend.js";
 const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const programs = [...readme.matchAll(/^```ts(?: check)?\n(.*?)^```$/gms)].map(([, program]) => program ?? "");
 
-/** Writes a program to a folder where its imports resolve to this checkout. */
+/** Writes a program to a folder from which its imports resolve to this checkout. */
 function placed(name: string, program: string): string {
   const folder = new URL("../.results/", import.meta.url);
   mkdirSync(folder, { recursive: true });

@@ -27,22 +27,22 @@ export interface CommonRow<K extends Op> {
   readonly rare?: readonly RareRow<K>[];
 }
 
-/** At every length from 1 to 70. Casts have their own. */
+/** Operators with samples at every length from 1 to 70. Casts have separate ones. */
 export type TailOp = Exclude<Op, "Cast">;
 
-/** Operators for which one axis differs from another. */
+/** Operators whose axes have different roles. */
 export type SideOp = Exclude<Op, OpOf<"unary" | "source">>;
 
 type If<K extends Op, O extends Op, T> = K extends O ? T : unknown;
 
-/** All samples of one op. A new op does not compile until it has those that its attributes and family ask for. */
+/** All samples of one op. A new op does not compile without the samples that its attributes and family require. */
 export type OpRow<K extends Op> = CommonRow<K> &
   If<K, TailOp, { readonly tails: GeneratedRow<K> }> &
-  /** Along each axis alone, and along two. */
+  /** Samples along each axis alone, and along each pair of axes. */
   If<K, AxisOp, { readonly axes: Sampled<K> }> &
-  /** On tensors of which all sides are equal. */
+  /** Samples on tensors whose sides are all equal. */
   If<K, SideOp, { readonly sides: GeneratedRow<K> }> &
-  /** With each value of each attribute, and each two. */
+  /** Samples with each value of each attribute, and each pair of values. */
   If<K, OptionOp, { readonly options: Options<K> }>;
 
 export type OpTable<O extends Op> = { readonly [K in O]: OpRow<K> };

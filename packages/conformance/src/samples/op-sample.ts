@@ -5,7 +5,7 @@ import { type Draws, generate, hostData, randomData } from "../host-data.js";
 export interface OpSample<K extends Op> {
   readonly attributes: OpAttributes[K];
   readonly inputs: readonly HostTensor[];
-  /** Every order of summation gives the same bits here, so no tolerance applies. */
+  /** Whether every order of summation gives the same bits for this data, so that no tolerance applies. */
   readonly exact?: boolean;
 }
 
@@ -14,22 +14,22 @@ export const sample = <K extends Op>(
   ...inputs: readonly HostTensor[]
 ): OpSample<K> => ({ attributes, inputs });
 
-/** Every order of summation gives the same bits. */
+/** A sample for which every order of summation gives the same bits. */
 export const exact = <K extends Op>(
   attributes: OpAttributes[K],
   ...inputs: readonly HostTensor[]
 ): OpSample<K> => ({ attributes, inputs, exact: true });
 
-/** Samples of one op in one dtype by behavior: each behavior becomes a case. */
+/** Samples of one op in one dtype by behavior; each behavior becomes a case. */
 export type Behaviours<K extends Op> = Readonly<Record<string, readonly OpSample<K>[]>>;
 
-/** Shapes and dtypes must not depend on the random numbers. */
+/** Makes samples. Shapes and dtypes must not depend on the random numbers. */
 export type Sampled<K extends Op> = (draws: Draws) => Behaviours<K>;
 
-/** Scalars, one element, no elements, odd lengths, ranks up to 5. */
+/** Shapes of scalars, one element, no elements, odd lengths, and ranks up to 5. */
 export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];
 
-/** Data with distinguishable elements, for ops that move it. */
+/** Data whose elements can be told apart, for ops that move it. */
 export function countUp(dtype: DType, shape: Shape, offset = 0): HostTensor {
   const unsigned = dtype === "u8" || dtype === "u64";
   return generate(dtype, shape, (place) => {
@@ -39,20 +39,18 @@ export function countUp(dtype: DType, shape: Shape, offset = 0): HostTensor {
   });
 }
 
-/**
- * Whole numbers of mixed sign, small enough that every sum of products of them is exact in any order and in any float.
- */
+/** Whole numbers of mixed sign, so small that every sum of their products is exact, in any order and any float. */
 export function smallIntegers(draws: Draws, shape: Shape): HostTensor {
   const low = draws.dtype === "u8" || draws.dtype === "u64" ? 0 : -2;
   return generate(draws.dtype, shape, () => draws.random.integer(low, 2));
 }
 
-/** Numbers of one sign and similar size, so that their sums lose nothing to cancellation. */
+/** Positive numbers of similar magnitude, so that sums lose nothing to cancellation. */
 export function positives(draws: Draws, shape: Shape): HostTensor {
   return randomData(draws, shape, 0.25, 1.25);
 }
 
-/** A shuffle of whole numbers: no ties. */
+/** Shuffled whole numbers, all different. */
 export function distinct(draws: Draws, shape: Shape): HostTensor {
   const size = elementCount(shape, "test data");
   const order = Array.from({ length: size }, (_, at) => at);

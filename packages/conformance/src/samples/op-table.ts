@@ -17,7 +17,7 @@ import type { OptionOp } from "./setting.js";
 import { sourceTable } from "./source-table.js";
 import { unaryTable } from "./unary-table.js";
 
-/** Every op: one table for each family. */
+/** The samples of every op, from one table per family. */
 export const opRows: OpTable<Op> = {
   ...unaryTable,
   ...binaryTable,
@@ -42,6 +42,6 @@ interface Columns {
   readonly options: OptionOp;
 }
 
-/** The operators that have samples in that column. */
+/** The operators that have samples in a column. */
 export const opsWith = <C extends keyof Columns>(column: C): readonly Columns[C][] =>
   (Object.keys(opRows) as Columns[C][]).filter((op) => column in opRows[op]);

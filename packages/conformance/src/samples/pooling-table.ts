@@ -1,4 +1,4 @@
-/** Pools over windows, and the gradient of the maximum. */
+/** Pooling over windows, and the gradient of MaxPool. */
 import {
   type ComputeDType,
   type DType,
@@ -32,7 +32,7 @@ interface Pool {
 
 const plain = { ceilMode: false };
 
-/** Touching, overlapping, with gaps, padded on one side, dilated, odd sizes, a batch of one; up to three dimensions. */
+/** Windows that touch, overlap, leave gaps, are padded on one side or dilated; odd sizes; 1 to 3 spatial axes. */
 const POOLS: readonly Pool[] = [
   {
     shape: [2, 3, 4, 6],
@@ -70,7 +70,7 @@ const POOLS: readonly Pool[] = [
   },
 ];
 
-/** Pads as large as the kernel, which is larger when dilated. */
+/** Padding as large as the kernel, whose extent a dilation enlarges. */
 const WIDELY_PADDED: readonly Pool[] = [
   {
     shape: [1, 2, 3, 3],
@@ -80,8 +80,7 @@ const WIDELY_PADDED: readonly Pool[] = [
 ];
 
 /**
- * The last windows reach beyond the padding; a window that would start there is dropped (second axis of the last
- * entry).
+ * Windows whose last positions extend beyond the padding. In the last entry, one that would begin there is dropped.
  */
 const CEILED: readonly Pool[] = [
   {
@@ -104,15 +103,15 @@ const TWO: PoolingWindow = {
   ceilMode: false,
 };
 
-/** NaN first and last in its window, next to an infinity, and windows of only -infinity. */
+/** Windows with NaN first or last, with NaN next to an infinity, and with only -infinity. */
 function withNan(dtype: DType): HostTensor {
   const [nan, most] = [Number.NaN, Number.POSITIVE_INFINITY];
   return hostData(dtype, [nan, 1, 2, 3, 4, 5, 6, nan, most, nan, -most, -most, 0, -most, -most, -most], KEPT);
 }
 
 /**
- * The lowest finite number, from which kernels start their search, alone and next to infinities and NaN: in the middle,
- * at padded edges (where a window of one element is half padding), dilated, over one to three axes.
+ * Windows with the lowest finite number, from which kernels start their search: alone and next to infinities and NaN,
+ * in the middle, at padded edges (where half of a window is padding), dilated, and over one to three axes.
  */
 function atTheLowest(dtype: DType) {
   const lowest = -floatFormats[dtype as ComputeDType].maxFinite;
@@ -150,7 +149,7 @@ function atTheLowest(dtype: DType) {
   });
 }
 
-/** y is computed from x as the op defines, which every engine may rely on. */
+/** A sample with y = MaxPool(x), which every engine may rely on. */
 function maxPoolGradient(
   random: RandomSource,
   x: HostTensor,
@@ -167,7 +166,7 @@ type TailPool = readonly [shape: Shape, window: Omit<PoolingWindow, "ceilMode" |
 
 const kernel = (size: number, most: number): number => Math.min(size, most);
 
-/** Many channels, wide images, and high ones. */
+/** Pools of many channels, wide images, or high images. */
 const TAIL_POOLS: readonly ((length: number) => TailPool)[] = [
   (n) => [[1, n, 2, 3], { kernelShape: [2, 2], strides: [1, 1], pads: [0, 0, 0, 0] }],
   (n) => [[1, 2, n], { kernelShape: [kernel(n, 3)], strides: [1], pads: [0, 0] }],
@@ -217,7 +216,7 @@ const LARGE_POOLS: readonly (readonly [Shape, PoolingWindow])[] = [
   [[2, 1, 2_002], line(1_001, 1_001)],
 ]; // biome-ignore format: one pool a line
 
-/** The maximum of each window, where windows do not overlap or share only their ends. */
+/** The maximum of each window, for windows that overlap at their ends at most. */
 function maxOfWindows(x: HostTensor, { kernelShape, strides }: PoolingWindow): HostTensor {
   const [n = 0, c = 0, ...sizes] = x.shape;
   const out = sizes.map(
@@ -279,11 +278,11 @@ const average = (draws: Draws) =>
     sample<"AveragePool">({ ...window, countIncludePad: at % 2 === 0 }, terms(draws, shape)),
   );
 
-/** No pad is as long as the kernel: every window has an element in it. */
+/** Whether all padding is shorter than the kernel, so that every window covers an element. */
 const isCovered = (kernel: Shape, { pads }: Pick<Placed, "pads">): boolean =>
   pads.every((pad, at) => pad < (kernel[at % kernel.length] ?? 1));
 
-/** With `ceilMode`, the plain window's last position along an axis reaches beyond the end. */
+/** Every option of a pool. With `ceilMode`, the last window extends beyond the end of an axis. */
 function poolOptions<K extends OpOf<"pooling">>(
   op: K,
   more: Pick<Listed<OpAttributes[K]>, Exclude<keyof OpAttributes[K], keyof OpAttributes["MaxPool"]>>,
@@ -312,7 +311,7 @@ function poolOptions<K extends OpOf<"pooling">>(
     );
 }
 
-/** Windows that touch, overlap, leave gaps, reach into the padding and beyond it, in one to three dimensions. */
+/** Windows that touch, overlap, leave gaps, or extend into the padding and beyond it, over one to three axes. */
 const poolings = [
   { behaviour: "windows-of-two", shape: [2, 2, 4, 6], kernel: 2, options: {} },
   { behaviour: "overlapping", shape: [1, 2, 7, 5], kernel: 3, options: { strides: 2, pads: 1 } },

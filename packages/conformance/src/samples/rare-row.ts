@@ -6,23 +6,23 @@ import type { Behaviours } from "./op-sample.js";
 
 export interface RareRow<K extends Op> {
   readonly dtypes: readonly DType[];
-  /** The set of behaviors must not depend on the random numbers; shapes may. */
+  /** Samples by behavior. The behaviors must not depend on the random numbers; shapes may. */
   readonly samples: (draws: Draws) => Behaviours<K>;
 }
 
 export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];
 
-/** Makes so many samples. */
+/** Calls `make` `count` times and lists the results. */
 export const times = <T>(count: number, make: (index: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Random indices of an axis of that size, each counted from either end. */
+/** Random indices of an axis, counted from either end. */
 export function drawIndices(random: RandomSource, shape: Shape, size: number): HostTensor {
   const draw = (): number => random.integer(-size, size - 1);
   return hostData("i32", times(elementCount(shape, "test data"), draw), shape);
 }
 
-/** 0 … size - 1 in random order, some of them counted from the end. */
+/** A random permutation of 0 … size - 1, with some of the indices counted from the end. */
 export function drawPermutation(random: RandomSource, size: number): number[] {
   const order = times(size, (at) => at).slice();
   for (let at = size - 1; at > 0; at--) {

@@ -1,4 +1,4 @@
-/** Reductions, searches and running sums. NaN at every position has its own file. */
+/** Reductions, searches and cumulative sums. Another file has NaN at every position. */
 import {
   type ArgOp,
   type DType,
@@ -68,7 +68,7 @@ const EXTENTS: readonly Extent[] = [
   { shape: [67], axes: [0], keepdims: false },
 ];
 
-/** Without axes each element is reduced by itself, not all elements together. */
+/** Reductions without axes, which reduce each element separately, not all elements together. */
 const OVER_NONE: readonly Extent[] = [
   { shape: [2, 3], axes: [], keepdims: false },
   { shape: [2, 1, 3], axes: [], keepdims: true },
@@ -85,7 +85,7 @@ type Draw = (draws: Draws, shape: Shape) => HostTensor;
 
 interface Options {
   readonly draw?: Draw;
-  /** Data whose reduction is exact in any order; omitted where there is none. */
+  /** Draws data whose reduction is exact in any order, if such data exists. */
   readonly exactDraw?: Draw;
   /** Whether the reduction of no elements has a value. */
   readonly ofNothing?: boolean;
@@ -128,7 +128,7 @@ function reduceSamples<K extends ReduceOp>({
   };
 }
 
-/** Extremes along the last axis, the first and both; rows of many equal ones; sums and products that wrap. */
+/** Extremes along the last axis, the first and both, rows of equal extremes, and sums and products that wrap. */
 function integerRows(dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> {
   const ends = integerExtremes[dtype];
   if (ends === undefined) return {};
@@ -147,7 +147,7 @@ function integerRows(dtype: DType): Readonly<Record<string, readonly OpSample<Re
   return { extremes: [...each, ...equal], ...sameHighWord(dtype) };
 }
 
-/** 64-bit integers with one high word, whose low words are ordered differently when compared as signed. */
+/** 64-bit integers with equal high words, whose low words have another order when compared as signed. */
 function sameHighWord(dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> {
   if (dtype !== "i64" && dtype !== "u64") return {};
   const low = [5n, 2n ** 31n, 7n, 2n ** 31n + 9n, 2n ** 32n - 1n, 1n, 2n ** 31n - 1n];
@@ -179,7 +179,7 @@ const extremes = (dtype: DType): Readonly<Record<string, readonly OpSample<Reduc
       } // biome-ignore format: one row a list
     : {};
 
-/** Sums of exponentials of large numbers must not overflow in intermediate values. */
+/** Large numbers whose exponentials must not overflow in intermediate values. */
 const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceOp>[]>> => ({
   "nothing-overflows-on-the-way": [
     rowsAlong(dtype, [[1000, 1000.5, 999], [-1000, -1001, -1002], [-INFINITE, 0, 1], [0, 0, INFINITE]]),
@@ -187,7 +187,7 @@ const farOut = (dtype: DType): Readonly<Record<string, readonly OpSample<ReduceO
   ], // biome-ignore format: one row a list
 });
 
-/** Both searches break ties in the same way. */
+/** Samples for both searches, which break ties in the same way. */
 function searchValues<K extends ArgOp>(): Sampled<K> {
   const at = (axis: number, keepdims: boolean, x: HostTensor) =>
     sample<K>({ axis, keepdims } as OpAttributes[K], x);
@@ -212,7 +212,7 @@ function searchValues<K extends ArgOp>(): Sampled<K> {
   });
 }
 
-/** A search along either axis among the extremes of integers. */
+/** Searches among the extremes of integers, along either axis. */
 function integerSearches<S>(
   dtype: DType,
   sample: (table: HostTensor, axis: number) => S,
@@ -236,7 +236,7 @@ const cumulative = (axis: number, exclusive = false, reverse = false): OpAttribu
 
 type TailExtent = readonly [shape: Shape, axes: readonly number[]];
 
-/** Reduced along the last axis, along the first, over all, and between others. */
+/** A reduction along the last axis. */
 const rowsOfLength = (n: number): TailExtent => [[3, n], [1]];
 
 const OTHERS: readonly ((length: number) => TailExtent)[] = [
@@ -267,7 +267,7 @@ const fromOneToFour: Draw = (draws, shape) => generate(draws.dtype, shape, () =>
 
 const anyTerms: Draw = (draws, shape) => terms(draws, shape);
 
-/** Powers of two whose products stay near 1, none of them 1; odd numbers, whose products wrap. */
+/** Powers of two other than 1 whose products stay near 1, or odd integers whose products wrap. */
 const tailFactors: Draw = (draws, shape) => {
   if (!isComputeFloat(draws.dtype))
     return generate(draws.dtype, shape, () => 2 * draws.random.integer(1, 4) + 1);
@@ -279,7 +279,7 @@ const tailFactors: Draw = (draws, shape) => {
   });
 };
 
-/** In no order, all different along an axis; the largest or the smallest is last. */
+/** Unordered elements, all different along an axis; the last one is the largest or the smallest. */
 const extreme: Draw = (draws, shape) => {
   const x = label(draws, shape);
   const last = elementCount(shape, "test data") - 1;
@@ -323,14 +323,14 @@ function reduceSizes<K extends ReduceOp>(make: (shape: Shape) => HostTensor, isE
   return samples as unknown as SizeRow<K>;
 }
 
-/** 1 and -1, and sometimes 2: products are at most 2^70, and exact. */
+/** Factors 1 and -1, and sometimes 2, so that products are exact and at most 2^70. */
 const manyFactors = (shape: Shape): HostTensor =>
   generate("f32", shape, (at) => (at % 997 === 996 ? 2 : at % 3 === 0 ? -1 : 1));
 
-/** Generates numbers whose exponentials are 1 and 0. */
+/** Numbers whose exponentials are 1 and 0. */
 const onesAndZeros = (shape: Shape): HostTensor => generate("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
-/** The element to find is somewhere, last and first. */
+/** Searches for an element that is last, first, or anywhere. */
 function searchSizes<K extends ArgOp>(): SizeRow<K> {
   const of = (axis: number, x: HostTensor) => sample({ axis, keepdims: false }, x);
   const samples = () => [
@@ -343,7 +343,7 @@ function searchSizes<K extends ArgOp>(): SizeRow<K> {
   return samples as unknown as SizeRow<K>;
 }
 
-/** Factors whose products are exact, and neither vanish nor overflow. */
+/** Factors whose products are exact, and neither underflow nor overflow. */
 const fewFactors: Draw = (draws, shape) =>
   generate(draws.dtype, shape, () => {
     const size = draws.random.next() < 0.9 ? 1 : isFloat(draws.dtype) && draws.random.next() < 0.5 ? 0.5 : 2;
@@ -372,7 +372,7 @@ function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K
   };
 }
 
-/** Elements that all differ, and many equal ones, of which the first is found. */
+/** Searches among elements that all differ, and among many equal ones, of which the first counts. */
 function searchAxes<K extends ArgOp>(): Sampled<K> {
   return (draws) => ({
     "every-axis": alongEach((shape, axis) =>
@@ -388,7 +388,7 @@ const CUBE_EXTENTS = CUBES.flatMap((shape) =>
   choices(shape.map((_, axis) => axis)).map((axes) => [shape, axes] as const),
 );
 
-/** Reduces positive numbers, so that logarithms and means of all of them exist and nothing cancels. */
+/** Reduces powers of two, so that logarithms and means exist and nothing cancels. */
 const reduceSides =
   <K extends ReduceOp>(): GeneratedRow<K> =>
   (draws) => {
@@ -416,7 +416,7 @@ const reduceGradients = (
 interface Reduced {
   readonly values: Options;
   readonly gradients: Gradients;
-  /** Whether the order of the terms does not matter, on these data. */
+  /** Whether the result does not depend on the order of the terms for this data. */
   readonly isExact?: boolean;
   readonly tails?: Draw;
   readonly sizes?: (shape: Shape) => HostTensor;

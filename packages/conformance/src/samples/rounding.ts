@@ -12,7 +12,7 @@ import {
 import { type Allowance, EXACT } from "../compare/allowance.js";
 import { hostData, toNumbers } from "../host-data.js";
 
-/** The nearest value of the format toward zero. */
+/** Rounds to the format toward zero. */
 function truncate(dtype: FloatDType, x: number): number {
   const near = decode(dtype, encode(dtype, x));
   if (!(Math.abs(near) > Math.abs(x))) return near;
@@ -21,7 +21,7 @@ function truncate(dtype: FloatDType, x: number): number {
   return decode(dtype, encode(dtype, near) - 1);
 }
 
-/** The tensor's numbers in another float format, with the manifest's rounding and overflow. */
+/** Converts a tensor to another float format, with the manifest's rounding and overflow. */
 export function convert(manifest: BackendManifest, given: HostTensor, to: FloatDType): HostTensor {
   const rules = isComputeFloat(to)
     ? {
@@ -41,8 +41,8 @@ export function convert(manifest: BackendManifest, given: HostTensor, to: FloatD
 }
 
 /**
- * Exact, unless the manifest leaves rounding open: then either neighbor is accepted. Where subnormal numbers become 0, so may
- * one that rounds to the smallest normal number.
+ * Conversions are exact, unless the manifest leaves rounding open; then either neighbor is accepted. If subnormals
+ * are flushed, a number that rounds to the smallest normal number may become 0, too.
  */
 export function conversionAllowance(manifest: BackendManifest, to: FloatDType): Allowance {
   if (!isComputeFloat(to)) return EXACT;
@@ -60,7 +60,7 @@ export function allPatterns(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTe
   return tensor(data as Uint8Array, [data.length], dtype as "f8e4m3");
 }
 
-/** f32: each value of a narrow format, each tie between neighbors, and the f32 numbers on both sides of the tie. */
+/** All values of a narrow format and all ties between neighbors, with the f32 numbers next to each tie, in f32. */
 export function ties(dtype: "f16" | "bf16" | "f8e4m3" | "f8e5m2"): HostTensor {
   const { maxFinite, maxExponent, fractionBits } = floatFormats[dtype];
   const beyond = maxFinite + 2 ** (maxExponent - fractionBits);

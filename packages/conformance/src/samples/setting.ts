@@ -1,22 +1,22 @@
-/** Attributes of an op varied alone, in pairs and all at once, on operands where each of them makes a difference. */
+/** Attributes of an op varied alone, in pairs and all at once, on operands for which each attribute matters. */
 import type { DType, Op, OpAttributes, OpOf } from "@mp/graph";
 import type { Draws } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import type { AxisOp } from "./axis-data.js";
 import type { OpSample } from "./op-sample.js";
 
-/** Values of each attribute, the plain one first; undefined leaves an optional one out. */
+/** Values of each attribute, the plain value first; undefined omits an optional attribute. */
 export type Listed<T> = {
   readonly [A in keyof T]-?: object extends Pick<T, A> ? readonly (T[A] | undefined)[] : readonly T[A][];
 };
 type Factors = Readonly<Record<string, readonly unknown[]>>;
 export type Chosen = Readonly<Record<string, unknown>>;
 
-/** One op with values for each of its attributes, and for what else its operands may vary in. */
+/** One op with values for each of its attributes and for other variations of its operands. */
 export interface Setting<K extends Op> {
   readonly factors: Factors;
   readonly attributes: readonly string[];
-  /** Undefined where those values do not go together. */
+  /** Makes a sample; undefined if the chosen values do not fit each other. */
   readonly sample: (chosen: Chosen, draws: Draws) => OpSample<K> | undefined;
 }
 
@@ -24,8 +24,8 @@ const present = (chosen: Chosen, names: readonly string[]): Chosen =>
   Object.fromEntries(names.flatMap((name) => (chosen[name] === undefined ? [] : [[name, chosen[name]]])));
 
 /**
- * `attributes` lists the values of all attributes, so that a new one does not compile without them, and `more` those of
- * the operands' forms, such as whether there is a bias.
+ * Builds a setting. `attributes` lists values of all attributes, so that a new attribute does not compile without
+ * them; `more` lists other variations, such as whether there is a bias.
  */
 export function setting<K extends Op, const F extends Factors>(
   _op: K,
@@ -53,13 +53,13 @@ export function setting<K extends Op, const F extends Factors>(
 export const plainChoice = (factors: Factors): Chosen =>
   Object.fromEntries(Object.entries(factors).map(([name, [first]]) => [name, first]));
 
-/** Each value but the plain one, alone. */
+/** Choices with one value that is not plain: each value in turn. */
 export const singleChoices = (factors: Factors): readonly Chosen[] =>
   Object.entries(factors).flatMap(([name, values]) =>
     values.slice(1).map((value) => ({ ...plainChoice(factors), [name]: value })),
   );
 
-/** Each two values of two factors. */
+/** Choices with two values that are not plain: each pair of two factors. */
 export function pairChoices(factors: Factors): readonly Chosen[] {
   const names = Object.keys(factors);
   return names.flatMap((first, at) =>
@@ -83,8 +83,8 @@ export const drawChoice = (factors: Factors, random: RandomSource): Chosen =>
   );
 
 /**
- * None where the op is not varied in that dtype. The first has all its pairs tested in the op's first dtype; of the pairs
- * of others the seed draws some.
+ * The settings of an op in a dtype, none if it is not varied in that dtype. In the op's first dtype all pairs of the
+ * first setting are tested; of other pairs the seed draws some.
  */
 export type Options<K extends Op> = (dtype: DType) => readonly Setting<K>[];
 
@@ -93,5 +93,5 @@ type WithAttributes = {
   readonly [K in Op]: keyof OpAttributes[K] extends never ? never : K;
 }[Op];
 
-/** Operators with attributes; where all of them are varied with the axis, the samples along each axis do so. */
+/** Operators with attributes, except those whose attributes the samples along each axis vary. */
 export type OptionOp = Exclude<WithAttributes, Unvaried | (OpOf<"normalization"> & `${string}Softmax`)>;

@@ -1,10 +1,10 @@
-/** Shapes of which all sides are equal, so that no shape tells one axis from another. */
+/** Shapes whose sides are all equal, so that no shape distinguishes one axis from another. */
 import type { HostTensor, Op, OpAttributes, Shape } from "@mp/graph";
 import type { Draws } from "../host-data.js";
 import type { GeneratedRow } from "./op-row.js";
 import { sample } from "./op-sample.js";
 
-/** Tensors of these ranks and sides; no two elements of a tensor are equal, except in bools. */
+/** Shapes with equal sides. No two elements of a sample's tensor are equal, except in bools. */
 export const CUBES: readonly Shape[] = [
   [3, 3],
   [4, 4],
@@ -14,7 +14,7 @@ export const CUBES: readonly Shape[] = [
   [3, 3, 3, 3],
 ];
 
-/** Each axis of each of them. */
+/** Each axis of each of the cubes. */
 export const AXES: readonly (readonly [shape: Shape, axis: number])[] = CUBES.flatMap((shape) =>
   shape.map((_, axis) => [shape, axis] as const),
 );
@@ -29,14 +29,14 @@ export function permutations(rank: number): readonly (readonly number[])[] {
   );
 }
 
-/** All choices of some of these, in their order, without the empty one. */
+/** All non-empty choices of elements, in their order. */
 export function choices<T>(from: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: 2 ** from.length - 1 }, (_, bits) =>
     from.filter((_each, at) => ((bits + 1) >> at) % 2 === 1),
   );
 }
 
-/** Samples along each axis of each of the cubes. */
+/** Makes samples along each axis of each of the cubes. */
 export const alongSides =
   <K extends Op>(
     attributesOf: (axis: number, at: number) => OpAttributes[K],

@@ -1,33 +1,33 @@
 /**
- * Sizes at which engines switch to other code: beyond 1 000 of an axis, 4 096 of a batch, 65 536 elements, and beyond
- * 65 535 rows, the limit of a launch grid. Every op is tested beyond each that its operands can have.
+ * Sizes at which engines switch to other code: 1 000 elements of an axis, a batch of 4 096, 65 536 elements, and 65
+ * 535 rows, the limit of a launch grid. Every op is tested beyond each of them that its operands can exceed.
  */
 import { type DType, elementCount, type HostTensor, type Shape } from "@mp/graph";
 import { generate } from "../host-data.js";
 
-/** More than 65 536 elements each. The even axis lets signs cancel. */
+/** Shapes of more than 65 536 elements. The axis of even size lets signs cancel. */
 export const LONG: Shape = [66_002];
 export const TALL: Shape = [4_133, 18];
 export const WIDE: Shape = [18, 4_134];
-/** More than 65 535 rows. */
+/** A shape of more than 65 535 rows. */
 export const ROWS: Shape = [66_002, 2];
 
-/** All elements different and exact in f32, for ops that move or search. Descending where the sign is -1. */
+/** Different elements, exact in f32, for ops that move or search; descending if `sign` is -1. */
 export const counting = (shape: Shape, sign: 1 | -1 = 1): HostTensor =>
   generate("f32", shape, (at) => sign * at);
 
-/** All elements different, in no order. */
+/** Different elements in no order. */
 export function shuffle(shape: Shape, dtype: DType = "f32"): HostTensor {
   const size = elementCount(shape, "test data");
   // A prime that divides none of the sizes here: every value occurs once.
   return generate(dtype, shape, (at) => (at * 7_919) % size);
 }
 
-/** -2 … 2 without a short period: every sum of products of them is exact in any order. */
+/** Integers -2 … 2 without a short period; every sum of their products is exact in any order. */
 export const whole = (shape: Shape, dtype: DType = "f32"): HostTensor =>
   generate(dtype, shape, (at) => hash(at) - 2);
 
-/** 1 … 5 without a short period. */
+/** Integers 1 … 5 without a short period. */
 export const natural = (shape: Shape, dtype: DType = "f32"): HostTensor =>
   generate(dtype, shape, (at) => hash(at + 17) + 1);
 
@@ -36,9 +36,7 @@ const hash = (at: number): number => (Math.imul(at, 2_654_435_761) >>> 7) % 5;
 export const smooth = (shape: Shape, low = -3, high = 3): HostTensor =>
   generate("f32", shape, (at) => low + (high - low) * (0.5 + 0.5 * Math.sin(at * 0.37)));
 
-/**
- * Adjacent elements along an axis are each other's negative, so that sums along it are 0 and sums of squares are exact.
- */
+/** Pairs of adjacent elements x, -x along an axis, so that its sums are 0 and sums of squares are exact. */
 export function balance(shape: Shape, axis: number): HostTensor {
   const inner = elementCount(shape.slice(axis + 1), "test data");
   return generate("f32", shape, (at) => {

@@ -1,4 +1,4 @@
-/** Ties and NaN in searches and beside numbers, and small results. */
+/** Ties and NaN in searches and comparisons, and small results. */
 
 import type { HostTensor, OpAttributes, Shape, SoftmaxOp } from "@mp/graph";
 import { generate, hostData } from "../host-data.js";
@@ -7,7 +7,7 @@ import { HALVES_TOO, type RareRow } from "./rare-row.js";
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-/** NaN counts as larger than every number; equal elements, including zeros of either sign and NaN, keep their order. */
+/** NaN counts as larger than every number. Equal elements, including NaN and zeros of any sign, keep their order. */
 export const nanInTopK: RareRow<"TopK"> = {
   dtypes: HALVES_TOO,
   samples: ({ dtype }) => {
@@ -28,7 +28,7 @@ export const nanInTopK: RareRow<"TopK"> = {
   },
 };
 
-/** The left tail of a function: small, and in halves no smaller than the smallest number that they hold. */
+/** The left tail of a function, where results are small but not too small for a half. */
 export function leftTail<K extends "Sigmoid" | "Softplus" | "Elu">(attributes: OpAttributes[K]): RareRow<K> {
   return {
     dtypes: HALVES_TOO,
@@ -62,7 +62,7 @@ export function smallShares<K extends SoftmaxOp>(): RareRow<K> {
 
 const SCALARS: readonly Shape[] = [[], [1], [4], [3, 1], [3, 4], [2, 3, 4], [2, 1, 4]];
 
-/** NaN on either side, in every pair of shapes; the other side is a number, an infinity or zero. */
+/** NaN on either side, in every pair of shapes, opposite a number, an infinity or zero. */
 export function nanOnEitherSide<K extends "Max" | "Min">(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,

@@ -1,4 +1,4 @@
-/** Values that are made, random bits and the barrier. */
+/** Constants, ranges, random bits and the barrier. */
 import { type DType, isComputeFloat, isFloat, type OpOf, type Shape, tensor } from "@mp/graph";
 import { hostData, specialValues } from "../host-data.js";
 import { longRange } from "./far-rows.js";
@@ -14,7 +14,7 @@ const draws = (key: bigint, shape: readonly number[], ...drawn: readonly number[
 
 const KEY = 0x9c3e5a1fb7d24681n;
 
-/** The largest number up to which each dtype counts exactly; bools have only 0 and 1. */
+/** The attributes of a Range of the given length. For bool it has at most two elements. */
 const rangeTo = (dtype: DType, length: number) =>
   dtype === "bool"
     ? { start: 0, limit: Math.min(length, 2), delta: 1, dtype }

@@ -1,4 +1,4 @@
-/** Numbers below the smallest normal one, through every op that moves, adds or multiplies them by 1. */
+/** Subnormals in every op that moves, adds or multiplies them by 1. */
 import {
   type DType,
   type FloatDType,
@@ -12,13 +12,13 @@ import { backwards, generate, hostData } from "../host-data.js";
 import { exact, sample } from "./op-sample.js";
 import { HALVES_TOO, type RareRow } from "./rare-row.js";
 
-/** Whole multiples of the smallest number, of either sign: their sums are exact. */
+/** Integer multiples of the smallest subnormal, of either sign, whose sums are exact. */
 function small(dtype: DType, shape: Shape): HostTensor {
   const { minSubnormal } = floatFormats[dtype as FloatDType];
   return generate(dtype, shape, (at) => (((at * 3) % 7) - 3) * minSubnormal);
 }
 
-/** Moved as bits, in f8 too. */
+/** Dtypes in which subnormals are moved; these include f8. */
 const MOVED: readonly FloatDType[] = ["f32", "f16", "bf16", "f8e4m3", "f8e5m2"];
 
 export function moveSubnormals<K extends Op>(
@@ -54,7 +54,7 @@ export function indexSubnormals<K extends Op>(
   };
 }
 
-/** One operand through an op that picks among its elements. */
+/** Subnormals in an op that chooses among elements of its operand. */
 export function chooseSubnormals<K extends Op>(
   attributes: OpAttributes[K],
   shape: Shape = [5, 7],
@@ -65,7 +65,7 @@ export function chooseSubnormals<K extends Op>(
   };
 }
 
-/** The greater or the smaller of two, either way round. */
+/** Subnormals in Max or Min, with the operands in both orders. */
 export function subnormalsOfTwo<K extends "Max" | "Min">(): RareRow<K> {
   return {
     dtypes: HALVES_TOO,

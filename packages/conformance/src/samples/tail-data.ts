@@ -1,16 +1,16 @@
-/** Data for lengths that do not fill an engine's registers: every element differs from those near it. */
+/** Data for lengths that do not fill an engine's registers; every element differs from those near it. */
 import { DTYPES, type DType, type HostTensor, isComputeFloat, isFloat, type Shape } from "@mp/graph";
 import { type Draws, generate, randomData } from "../host-data.js";
 
-/** Whole registers of 4 to 64 elements, with every remainder. */
+/** Lengths that give every remainder in registers of 4 to 64 elements. */
 export const LENGTHS: readonly number[] = Array.from({ length: 70 }, (_, at) => at + 1);
 
-/** More than the blocks of 128, 256 and 512 elements in which kernels reduce and search, with a remainder. */
+/** Lengths just above the blocks of 128, 256 and 512 elements in which kernels reduce and search. */
 const BLOCKS: readonly number[] = [131, 263, 519];
 
 /**
- * All lengths in the first dtype, for which a table is written. In others every seventh, which has each remainder of 8;
- * dtypes begin at different ones. Blocks in all.
+ * All lengths in a table's first dtype. Other dtypes have every seventh length, from different starts, which gives
+ * each remainder of 8. Every dtype has the blocks.
  */
 export const lengths = (dtype: DType, first: DType = "f32"): readonly number[] => [
   ...(dtype === first ? LENGTHS : everySeventh(DTYPES.indexOf(dtype))),
@@ -20,16 +20,16 @@ export const lengths = (dtype: DType, first: DType = "f32"): readonly number[] =
 export const everySeventh = (from: number): readonly number[] =>
   LENGTHS.filter((length) => length % 7 === from % 7);
 
-/** One of several forms at each length, spread over the lengths of each remainder of 8 and of 16. */
+/** Chooses a form for each length, so that every form occurs with every remainder of 8 and of 16. */
 export function formAt<T>(forms: readonly T[], length: number): T {
   const at = length + 3 * Math.floor(length / 8) + Math.floor(length / 16);
   return forms[at % forms.length] as T;
 }
 
-/** Whole registers and their neighbors, for operators of several lengths. */
+/** Lengths of whole registers and their neighbors, for operators with several lengths. */
 export const SIDES: readonly number[] = [1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65];
 
-/** Triples of the sides, each side four times in each place. Dtypes other than f32 have a third of them. */
+/** Triples of the sides. In f32 each side is four times in each position, in other dtypes once. */
 export function sideTriples(dtype: DType): readonly (readonly [number, number, number])[] {
   const steps = dtype === "f32" ? [1, 2, 5, 7] : [1 + (DTYPES.indexOf(dtype) % 5)];
   return SIDES.flatMap((a, row) =>
@@ -42,7 +42,7 @@ export function sideTriples(dtype: DType): readonly (readonly [number, number, n
 
 const isUnsigned = (dtype: DType): boolean => dtype === "u8" || dtype === "u64";
 
-/** Elements that differ from the next 250, or the next 14 in eight bits; random bools. */
+/** Elements that differ from the next 250, or in f8 from the next 14; random bools. */
 export function label(draws: Draws, shape: Shape): HostTensor {
   if (draws.dtype === "bool") return generate(draws.dtype, shape, () => draws.random.integer(0, 1));
   const count = isFloat(draws.dtype) && !isComputeFloat(draws.dtype) ? 15 : 251;
@@ -51,7 +51,7 @@ export function label(draws: Draws, shape: Shape): HostTensor {
   return generate(draws.dtype, shape, (at) => low + ((first + 7 * at) % count));
 }
 
-/** Whole numbers of which none is 0, so that one that a sum leaves out, or adds twice, shows. */
+/** Integers other than 0, so that a sum shows whether it leaves out or repeats a term. */
 export function terms(draws: Draws, shape: Shape, most = 3): HostTensor {
   return generate(draws.dtype, shape, () => {
     const size = draws.random.integer(1, most);
@@ -59,13 +59,13 @@ export function terms(draws: Draws, shape: Shape, most = 3): HostTensor {
   });
 }
 
-/** Floats between the limits, whole numbers between them, or random bools. */
+/** Random floats or integers between the limits, or random bools. */
 export function drawBetween(draws: Draws, shape: Shape, [low, high]: readonly [number, number]): HostTensor {
   if (draws.dtype === "bool") return generate(draws.dtype, shape, () => draws.random.integer(0, 1));
   return randomData(draws, shape, isUnsigned(draws.dtype) ? Math.max(low, 0) : low, high);
 }
 
-/** The same tensor with another number at some places. */
+/** Copies a tensor and sets the elements at some positions. */
 export function setElements(given: HostTensor, value: number, ...places: readonly number[]): HostTensor {
   const one = generate(given.dtype, [1], () => value);
   const data = given.data.slice();
@@ -73,5 +73,5 @@ export function setElements(given: HostTensor, value: number, ...places: readonl
   return { ...given, data } as HostTensor;
 }
 
-/** Whether the last element of that length is NaN: of every remainder, some lengths have it. */
+/** Whether a vector of the length ends in NaN; some lengths of every remainder do. */
 export const endsInNan = (dtype: DType, length: number): boolean => isComputeFloat(dtype) && length > 35;

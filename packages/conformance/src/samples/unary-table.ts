@@ -49,7 +49,7 @@ const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 
 type Values = (dtype: ComputeDType) => readonly number[];
 
-/** Each end of an integer's range as a vector of many equal elements, as an engine's wide registers process them. */
+/** The extremes of an integer dtype, together and as vectors of one extreme for an engine's wide registers. */
 function extremes<K extends Op>(
   dtype: DType,
   variants: readonly OpAttributes[K][],
@@ -70,8 +70,8 @@ function extremes<K extends Op>(
 }
 
 /**
- * Attributes of `variants` over special values, random ones and shapes. `values` are the points at which the function
- * is tested.
+ * Samples with each of `variants` as attributes, over special values, random values and shapes. `values` are the
+ * points at which the function is tested.
  */
 function unaryValues<K extends Op>(
   variants: readonly OpAttributes[K][],
@@ -100,12 +100,12 @@ function unaryValues<K extends Op>(
 
 const PLAIN = [{}] as const;
 
-/** Without -infinity: x · Φ(x) is 0 · infinity there. */
+/** The far values without -infinity, where x · Φ(x) is 0 · infinity. */
 const gaussian: Values = (dtype) => farValues(dtype).filter((x) => x !== Number.NEGATIVE_INFINITY);
 
 type Vector = (draws: Draws, length: number) => HostTensor;
 
-/** Floats between the limits, the last of some lengths NaN; whole numbers of any size that all integers hold. */
+/** Floats between the limits, with NaN at the end of some lengths, or integers that all integer dtypes hold. */
 const between =
   (low: number, high: number): Vector =>
   (draws, length) => {
@@ -122,7 +122,7 @@ function unaryTail<K extends Op>(
     lengths(draws.dtype, first).map((length) => sample<K>(formAt(attributes, length), vector(draws, length)));
 }
 
-/** Each element is the special value or 1, at random. */
+/** Elements that are 1 or a special value, at random. */
 const speckle =
   (...special: readonly number[]): Vector =>
   (draws, length) =>
@@ -139,7 +139,7 @@ function unarySizes<K extends Op>(
 
 const plain = {};
 
-/** Some NaN and infinities, including the last elements. */
+/** Numbers with some NaN and infinities, also as the last elements. */
 const nonFinite = (shape: Shape): HostTensor => {
   const size = elementCount(shape, "test data");
   return generate("f32", shape, (at) =>
@@ -153,10 +153,10 @@ const nonFinite = (shape: Shape): HostTensor => {
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-/** Eighths from -5 to 5. */
+/** Numbers from -5 to 5 in steps of 1/8. */
 const ramp = (dtype: DType) => generate(dtype, [81], (at) => at / 8 - 5);
 
-/** Without a limit where there is none, of one sign, equal, infinite. */
+/** Limits of Clip: missing, of one sign, equal, infinite. */
 const limits = (dtype: DType) =>
   isFloat(dtype)
     ? { min: [undefined, -2, 0, 1, -INFINITE, INFINITE], max: [undefined, 3, 1, 0, INFINITE, -INFINITE] }
@@ -176,7 +176,7 @@ interface Given<K extends Op> {
   readonly rare?: readonly RareRow<K>[];
 }
 
-/** A row of an op without attributes. */
+/** The row of an op without attributes. */
 const of = <K extends Op>(
   vector: Vector,
   gradients: Gradients,

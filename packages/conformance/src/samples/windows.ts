@@ -1,7 +1,7 @@
-/** Windows whose strides, pads and dilations differ by axis: for convolutions and pools over one to three axes. */
+/** Windows whose strides, pads and dilations differ by axis, for convolutions and pools over one to three axes. */
 import { type OpAttributes, type Shape, windowExtent } from "@mp/graph";
 
-/** Lists for windows over as many axes, the plain ones first. */
+/** Choices for windows over some number of axes, the plain ones first. */
 export interface Windows {
   readonly sizes: Shape;
   readonly kernels: readonly Shape[];

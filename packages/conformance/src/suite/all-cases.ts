@@ -49,7 +49,7 @@ import { summationCases } from "../cases/summation.js";
 import { transferCases } from "../cases/transfer.js";
 import type { ConformanceCase } from "../conformance-case.js";
 
-/** All cases but those that train. Their ids are part of this package's version. */
+/** All cases except the training cases. Their ids are part of this package's version. */
 export const allCases: readonly ConformanceCase[] = [
   ...manifestCases,
   ...factoryCases,
@@ -104,7 +104,7 @@ export const allCases: readonly ConformanceCase[] = [
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;
 
-/** @throws for a duplicate id, or one that is not of the form `group/feature/behaviour` */
+/** @throws for a duplicate id, or an id that is not of the form `group/feature/behaviour` */
 export function checkIds(cases: readonly ConformanceCase[]): void {
   const seen = new Set<string>();
   for (const { id } of cases) {

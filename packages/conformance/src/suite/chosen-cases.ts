@@ -4,11 +4,11 @@ import { type Keep, suiteTable } from "./suite-table.js";
 
 export interface CaseOptions {
   /**
-   * `"suite"`: the cases to run at every commit. `"all"`: also those of the soak. Or a list, possibly with your own
-   * cases. Default `"suite"`.
+   * The cases to run. `"suite"` (default): those that run at every commit. `"all"`: also those of the soak. Or a
+   * list, possibly with your own cases.
    */
   readonly cases?: "suite" | "all" | readonly ConformanceCase[];
-  /** `trainingCases` of `@mp/conformance/training`: with `cases: "suite"` those of the suite, else all. Default none. */
+  /** `trainingCases` of `@mp/conformance/training`; with `cases: "suite"` only the suite's run. Default none. */
   readonly training?: readonly ConformanceCase[];
 }
 
@@ -20,7 +20,7 @@ export function chooseCases({ cases = "suite", training = [] }: CaseOptions): re
   return [...(cases === "all" ? allCases : cases), ...training];
 }
 
-/** Dtypes of a kind stand for each other, except for f32 and the first dtype of an operator, with most samples. */
+/** Dtypes of a kind can replace each other, except the first dtype of an operator, which has most samples. */
 const KINDS: readonly (readonly string[])[] = [
   ["f32"],
   ["f16", "bf16"],
@@ -29,16 +29,16 @@ const KINDS: readonly (readonly string[])[] = [
 ];
 const kind = (dtype: string): number => KINDS.findIndex((dtypes) => dtypes.includes(dtype));
 
-/** The last dtype of a feature, such as `i64` of `Cast-f32-to-i64`. */
+/** The dtype at the end of a feature, such as `i64` of `Cast-f32-to-i64`. */
 const DTYPE = new RegExp(`-(${KINDS.flat().join("|")})$`);
 
 interface Parts {
   readonly group: string;
   /** The id without its group. */
   readonly name: string;
-  /** The id without its dtype: cases of one claim differ in the dtype alone. */
+  /** The id without its dtype; cases of one claim differ only in the dtype. */
   readonly claim: string;
-  /** Empty for a case of no dtype. */
+  /** Empty for a case without a dtype. */
   readonly dtype: string;
 }
 
@@ -55,11 +55,11 @@ function hash(text: string): number {
   return sum;
 }
 
-/** One of the dtypes, which depends on the claim, so that all claims together have all of them. */
+/** Chooses one of the dtypes by a hash of the claim, so that all claims together have all of them. */
 const inTurn = (claim: string, dtypes: readonly string[]): string | undefined =>
   dtypes[hash(claim) % dtypes.length];
 
-/** The dtypes of a claim that each kind of choice keeps; the first is that of most samples. */
+/** The dtypes of a claim that each `Keep` keeps; the first dtype has most samples. */
 const choices: Readonly<
   Record<Exclude<Keep, RegExp>, (claim: string, dtypes: readonly string[]) => readonly (string | undefined)[]>
 > = {
@@ -79,7 +79,7 @@ const choices: Readonly<
   ],
 };
 
-/** Of a list that has all dtypes of each claim, the cases that the suite keeps. */
+/** The cases that the suite keeps of a list that has all dtypes of each claim. */
 export function inSuite(cases: readonly ConformanceCase[]): readonly ConformanceCase[] {
   const dtypes = new Map<string, string[]>();
   for (const { id } of cases) {

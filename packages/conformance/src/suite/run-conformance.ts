@@ -8,9 +8,9 @@ import { type CaseOptions, chooseCases } from "./chosen-cases.js";
 export interface ConformanceOptions extends CaseOptions {
   /** Creates a backend; called more than once. */
   readonly factory: Factory;
-  /** Cases that fail for a reason that is not the backend's, by id, with that reason. One that passes fails the run. */
+  /** Cases that fail for a reason outside of the backend, by id, with the reason. One that passes fails the run. */
   readonly knownFailures?: KnownFailures;
-  /** Seed of all random data; default 1. Messages print it. */
+  /** Seed of all random data, which messages print; default 1. */
   readonly seed?: number;
   /** Time limit for each case; default 60 000. */
   readonly timeoutMs?: number;
@@ -19,8 +19,8 @@ export interface ConformanceOptions extends CaseOptions {
 }
 
 /**
- * Runs the suite against a backend and returns a report as plain data. Never throws because of a fault of the backend;
- * when no backend can be created, the factory's error is thrown unchanged. If standard error is a terminal, a line there
+ * Runs the suite against a backend and returns a report as plain data. Faults of the backend never make it throw; if
+ * no backend can be created, the factory's error is thrown unchanged. If standard error is a terminal, a line there
  * shows how many cases have ended.
  */
 export async function runConformance(options: ConformanceOptions): Promise<Report> {

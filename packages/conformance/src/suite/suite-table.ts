@@ -1,12 +1,13 @@
 /**
- * What the suite keeps of each group, and why that is enough at every commit. All other cases run in the soak. Kept are
- * all cases that a wrong backend of `test/wrong-backends` names, and those of the kinds that have failed on an engine.
+ * The cases that the suite keeps of each group, and why they are enough at every commit; others run in the soak. The
+ * suite keeps all cases that a wrong backend of `test/wrong-backends` names, and the kinds that have failed on an
+ * engine.
  */
 
 /**
- * `first-dtype`: of an operator and behavior the first dtype, which has most samples. `two-dtypes`: also one other.
- * `each-kind-of-dtype`: also one half, one integer of 32 or 64 bits and one dtype of 8 bits. The others come in turn from
- * claim to claim. A pattern matches ids without their group.
+ * `first-dtype`: for an operator and behavior, the first dtype, which has most samples. `two-dtypes`: also one other.
+ * `each-kind-of-dtype`: also one half, one integer of 32 or 64 bits and one dtype of 8 bits. The other dtypes
+ * alternate from claim to claim. A pattern matches ids without their group.
  */
 export type Keep = "all" | "first-dtype" | "two-dtypes" | "each-kind-of-dtype" | RegExp;
 

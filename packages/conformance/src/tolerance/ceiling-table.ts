@@ -1,35 +1,33 @@
 /**
- * The largest tolerance that a backend may declare, per op and dtype: part of the specification, so that none passes by
- * declaring a billion ulp. Making an entry stricter requires a major version of this package.
+ * The largest tolerance that a backend may declare, per op and dtype. It is part of the specification, so that no
+ * backend passes by declaring a billion ulps. A stricter entry requires a major version of this package.
  */
 import { type ComputeDType, type Op, opTable } from "@mp/graph";
 import type { Ulp } from "@mp/graph/internal";
 
 export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
   /**
-   * An ulp is never smaller than that of this magnitude. 0: relative to the result throughout. 1: absolute, for
-   * functions that are built from terms of that size and cancel (1 + erf, a sigmoid's tail).
+   * Magnitude below which the ulp no longer shrinks. 0: errors are relative to the result throughout. 1: errors are
+   * absolute, for functions with terms of that magnitude that cancel (1 + erf, a sigmoid's tail).
    */
   readonly floor: number;
   /** Whether the sign of a zero result is specified. */
   readonly signedZero: boolean;
 }
 
-/** Moves values or chooses among them: every bit is kept. */
+/** For ops that move or choose values, and so keep every bit. */
 const exact: Ceiling = { f32: 0, f16: 0, bf16: 0, floor: 0, signedZero: true };
-/** Exact, but IEEE 754 and the engines leave the sign of zero open. */
+/** For exact ops for which IEEE 754 and the engines leave the sign of zero open. */
 const exactUpToZero: Ceiling = { ...exact, signedZero: false };
-/** Correctly rounded in IEEE 754; one ulp for engines that divide by multiplying. */
+/** For ops that IEEE 754 rounds correctly; engines that divide by multiplying are one ulp off. */
 const rounded: Ceiling = { f32: 1, f16: 1, bf16: 1, floor: 0, signedZero: true };
 
-/**
- * A function of one element. Halves are computed in f32 and rounded once, so they are correctly rounded or one ulp off.
- */
+/** For functions of one element. Halves are computed in f32 and rounded once, so they are at most one ulp off. */
 const smooth = (f32: Ulp, floor = 0): Ceiling => ({ f32, f16: 1, bf16: 1, floor, signedZero: false });
-/** A sum of terms of one sign, in any order, in f32; errors grow with its length. */
+/** For sums of terms of one sign, in any order, in f32; errors grow with their length. */
 const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero: false });
 
-/** Ceilings of operators that neither are exact nor give sums of terms of one sign. */
+/** Ceilings of operators that are neither exact nor sums of terms of one sign. */
 const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   Sign: exactUpToZero,
   Reciprocal: rounded,
@@ -78,7 +76,7 @@ const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   BatchNormalizationGradient: smooth(64, 1),
 };
 
-/** The widest tolerance that a manifest may declare for the operator, in units in the last place. */
+/** The largest tolerance that a manifest may declare for the operator, in ulps. */
 export function ceilingOf(op: Op): Ceiling {
   const { ulp } = opTable[op];
   return ceilings[op] ?? (ulp === undefined ? exact : sum(ulp));

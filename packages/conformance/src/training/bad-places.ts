@@ -1,8 +1,8 @@
-/** Positions of an element that a check must find: at the ends, and on both sides of the block sizes of engines. */
+/** Positions at which a check must find an element: at the ends, and on both sides of engines' block sizes. */
 import { elementCount, type Shape } from "@mp/graph";
 import type { RandomSource } from "../random-source.js";
 
-/** Along one axis: the first, the last, the middle, and the neighbors of powers of two. */
+/** Positions along one axis, next to powers of two and of ten; the last and the middle one are added. */
 const EDGES = [0, 62, 63, 64, 255, 256, 999, 1000, 1023, 1024, 4095, 4096, 65_535, 65_536];
 
 function edgePlaces(size: number): readonly number[] {
@@ -11,8 +11,7 @@ function edgePlaces(size: number): readonly number[] {
 }
 
 /**
- * Every edge of the rows and every edge of the columns of a tensor seen as [first axis, the rest], and a few random
- * positions.
+ * Positions at every edge of the rows and columns of a tensor seen as [first axis, the rest], and a few random ones.
  */
 export function badPlaces(shape: Shape, random: RandomSource, drawn = 3): readonly number[] {
   const [rows = 1, ...rest] = shape;
@@ -27,7 +26,7 @@ export function badPlaces(shape: Shape, random: RandomSource, drawn = 3): readon
   return [...new Set(places)];
 }
 
-/** A position as row and column. */
+/** A position in words, as row and column. */
 export function placeName(shape: Shape, place: number): string {
   const [, ...rest] = shape;
   const columns = elementCount(rest, "test data");

@@ -1,4 +1,4 @@
-/** Functions with gradients of their own, and the same by hand, as functions of numbers. */
+/** Functions with custom gradients, and the same functions of numbers by hand. */
 import type { customGradient, Tensor } from "@mp/graph";
 import {
   abs,
@@ -23,25 +23,25 @@ import {
 
 export interface CustomGradientSample {
   readonly name: string;
-  /** The function of each element, by `customGradient` or by a wrong one. */
+  /** Makes the elementwise function with `customGradient` or a wrong replacement. */
   readonly make: (custom: typeof customGradient) => (x: Tensor) => Tensor;
   readonly value: (x: number) => number;
-  /** The cotangent of x for that of the result. */
+  /** The cotangent of x, given that of the result. */
   readonly pulled: (x: number, cotangent: number) => number;
-  /** The derivative of `pulled` by x. */
+  /** The derivative of `pulled` with respect to x. */
   readonly twice: (x: number, cotangent: number) => number;
 }
 
 const logistic = (x: number): number => 1 / (1 + Math.exp(-x));
 
-/** Cotangents are rounded to 3 bits; those of the cases are normal numbers of E5M2. */
+/** Rounds a cotangent to 3 significant bits, as E5M2 does for the normal numbers of the cases. */
 function toThreeBits(x: number): number {
   const unit = 2 ** (Math.floor(Math.log2(Math.abs(x))) - 2);
   const [down, half] = [Math.floor(x / unit), x / unit - Math.floor(x / unit)];
   return unit * (half > 0.5 || (half === 0.5 && down % 2 !== 0) ? down + 1 : down);
 }
 
-/** Most of the gradients are not the derivatives. */
+/** Most of these gradients are not the derivatives of their functions. */
 export const CUSTOM_GRADIENTS: readonly CustomGradientSample[] = [
   {
     name: "reversal",

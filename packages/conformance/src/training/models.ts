@@ -1,4 +1,4 @@
-/** Small models of the usual kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
+/** Small models of common kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
 
 import type { LossFunction } from "@mp/core";
 import { elementCount, foldIn, type HostTensor, remat, type Shape, type Tensor, tensor } from "@mp/graph";
@@ -41,7 +41,7 @@ export function integers(shape: Shape, below: number): HostTensor<"i32"> {
 
 /** A model with its parameters, its state and a sequence of batches. */
 export interface Model<P, B, M> {
-  /** New at each call, as is everything that a backend is given. */
+  /** Returns new parameters at each call, since a backend may write to its arguments. */
   readonly params: () => P;
   readonly modelState: () => M;
   readonly loss: LossFunction<P, B, M>;
@@ -67,7 +67,7 @@ const dense = ({ weight, bias }: TracedLayer, x: Tensor): Tensor => add(matMul(x
 type Labelled = { readonly x: Tensor; readonly y: Tensor };
 type Nothing = Readonly<Record<never, never>>;
 
-/** Two layers with dropout between them, cross entropy. */
+/** Two layers with dropout between them, and cross entropy. */
 export const perceptron: Model<{ readonly first: Layer; readonly second: Layer }, Labelled, Nothing> = {
   params: anew({ first: layer(6, 16), second: layer(16, 4) }),
   modelState: anew({}),
@@ -82,7 +82,7 @@ export const perceptron: Model<{ readonly first: Layer; readonly second: Layer }
 const HIDDEN = 6;
 type Carried = { readonly h: HostTensor<"f32">; readonly c: HostTensor<"f32"> };
 
-/** An LSTM unrolled over four steps whose state is carried from batch to batch. */
+/** An LSTM unrolled over four steps. Its state is carried from batch to batch. */
 export const recurrent: Model<
   { readonly input: Layer; readonly hidden: Layer; readonly output: Layer },
   Labelled,
@@ -109,7 +109,7 @@ export const recurrent: Model<
 type Tokens = { readonly ids: Tensor; readonly labels: Tensor };
 type Normal = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
-/** Embedding, layer normalization, a residual block that is recomputed, and labels that are partly ignored. */
+/** A model with an embedding, layer normalization, a recomputed residual block, and some ignored labels. */
 export const textModel: Model<
   {
     readonly embedding: HostTensor<"f32">;

@@ -37,7 +37,7 @@ const statistics = (channels: number): Statistics<Vector> => ({
   variance: ones([channels]),
 });
 
-/** Running statistics with a momentum of 0.9. */
+/** Updates running statistics with a momentum of 0.9. */
 const follow = (running: Tensor, now: Tensor): Tensor => add(mul(running, 0.9), mul(now, 0.1));
 
 function normalize(

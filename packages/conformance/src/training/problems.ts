@@ -1,4 +1,4 @@
-/** Small problems with known gradients: every addition, update or skip shows exactly. */
+/** Small problems with known gradients, so that every addition, update or skip is visible exactly. */
 
 import { type LossFunction, type Optimizer, sgd } from "@mp/core";
 import { elementCount, type HostTensor, type Shape, type Tensor, tensor } from "@mp/graph";
@@ -13,11 +13,11 @@ export type WeightsOf = { readonly w: HostTensor<"f32"> };
 export type Fed = { readonly x: Tensor };
 export type NoModel = Readonly<Record<never, never>>;
 
-/** Σ w · x, whose gradient is x. All in f32 whatever the policy. */
+/** Σ w · x, whose gradient is x; it is computed in f32 under any policy. */
 export const linear: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(mul(w, x));
 
-/** w · x as a matrix product, [1, n] by [n, 1], which a policy lowers: its gradient is xᵀ in the half. */
+/** w · x as a matrix product of [1, n] by [n, 1], which policies lower, so that its gradient is xᵀ in the half. */
 export const product: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(matMul(w, x));
 
-/** With power-of-two steps no update rounds while weights are small. */
+/** Gradient descent with a power of two as its rate, so that no update rounds while weights are small. */
 export const exactSgd = (learningRate: number = 2 ** -3): Optimizer => sgd({ learningRate });

@@ -1,6 +1,6 @@
 /**
  * Training cases: a scenario runs on the backend under test and on the oracle, and a check compares the two
- * transcripts. What the scenario needs is known from the graphs that the oracle compiled.
+ * transcripts. The graphs that the oracle compiles show what the scenario needs.
  */
 import { type Backend, type BackendManifest, type Graph, MpError } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
@@ -9,19 +9,19 @@ import { delegate, observingGraphs } from "../delegate.js";
 import { expectCode } from "../expectations.js";
 import { unsupportedGraph } from "../support.js";
 
-/** Tools of a scenario besides the backend: a function that creates another one. */
+/** Tools of a scenario besides the backend: `create` makes another backend. */
 export type ScenarioTools = Pick<CaseContext, "create">;
 
 export type Scenario<R> = (backend: Backend, tools: ScenarioTools) => Promise<R>;
 
-/** Throws unless `got` is right; `want` is the oracle's. */
+/** Throws unless `got` is right; `want` is the oracle's result. */
 export type TranscriptCheck<R> = (got: R, want: R, manifest: BackendManifest) => void;
 
 type Played<R> =
   | { readonly result: R; readonly graphs: readonly Graph[] }
   | { readonly refusal: string; readonly graphs: readonly Graph[] };
 
-/** The oracle runs with the other backend's manifest, so that tracing makes the same decisions. */
+/** Runs the scenario on the oracle, with the other backend's manifest, so that tracing makes the same decisions. */
 async function playOnOracle<R>(scenario: Scenario<R>, manifest: BackendManifest): Promise<Played<R>> {
   const made: Backend[] = [];
   const graphs: Graph[] = [];
@@ -40,7 +40,7 @@ async function playOnOracle<R>(scenario: Scenario<R>, manifest: BackendManifest)
   }
 }
 
-/** A case from a scenario. The oracle runs it once for each manifest. */
+/** A case from a scenario, which the oracle runs once for each manifest. */
 export function scenarioCase<R>(
   id: string,
   scenario: Scenario<R>,

@@ -14,7 +14,7 @@ export interface Session<P, B, M> {
   readonly snapshot: () => Promise<Tensors>;
 }
 
-/** Runs `body` with a trainer on that backend and disposes it. Warnings are ignored here. */
+/** Runs `body` with a trainer on the backend, then disposes of the trainer. Warnings are ignored. */
 export async function withTrainer<P, B, M, R>(
   backend: Backend,
   options: Omit<TrainerOptions<P, B, M>, "backend">,
@@ -41,7 +41,7 @@ export async function withTrainer<P, B, M, R>(
 export const isTransactional = (slot: string): boolean =>
   /^(master|optimizer|model|ema|applied|frozen)(\/|$)/.test(slot);
 
-/** @throws unless these slots hold the same bits in both */
+/** @throws unless the slots that must not move have the same bits before and after */
 export function expectUnmoved(
   after: Tensors,
   before: Tensors,
@@ -64,7 +64,7 @@ export function expectSameState(got: Tensors, want: Tensors, what: string): void
   }
 }
 
-/** The one number in a tensor. */
+/** The number in a tensor of one element. */
 export function numberIn(tensors: Tensors, name: string): number {
   const [x] = (tensors[name] as HostTensor | undefined)?.data ?? [];
   if (x === undefined) throw new Error(`internal: no ${name}`);

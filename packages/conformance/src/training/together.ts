@@ -7,9 +7,9 @@ import { type Session, withTrainer } from "./session.js";
 export type Outcome<R> = { readonly gave: R } | { readonly failed: unknown };
 
 /**
- * Trainers of two ranks on one backend, at the same time. Both have ended when it resolves, however they did: a rank
- * that went on would use a backend that is gone.
- * @throws MP_UNSUPPORTED where the backend does not support what a rank computes
+ * Runs trainers of two ranks on one backend at the same time. Resolves when both have ended, with or without an
+ * error, since a rank that continued would use a disposed backend.
+ * @throws MP_UNSUPPORTED if the backend does not support what a rank computes
  */
 export async function outcomesOfTwo<P, B, M, R>(
   backend: Backend,
@@ -31,7 +31,7 @@ export async function outcomesOfTwo<P, B, M, R>(
   );
 }
 
-/** As `outcomesOfTwo`, for ranks that do not fail. */
+/** `outcomesOfTwo` for ranks that do not fail. */
 export async function together<P, B, M, R>(
   ...given: Parameters<typeof outcomesOfTwo<P, B, M, R>>
 ): Promise<readonly R[]> {

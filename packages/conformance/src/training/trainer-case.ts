@@ -4,7 +4,7 @@ import { fresh } from "../fresh.js";
 import { scenarioCase, type TranscriptCheck } from "./scenario.js";
 import { type Session, withTrainer } from "./session.js";
 
-/** A case of one trainer, on the backend under test and on the oracle. */
+/** A case with one trainer, on the backend under test and on the oracle. */
 export const trainerCase = <P, B, M, R>(
   id: string,
   options: Omit<TrainerOptions<P, B, M>, "backend">,

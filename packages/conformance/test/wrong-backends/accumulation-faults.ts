@@ -1,6 +1,4 @@
-/**
- * Sums that accumulate in the half while the manifest says f32, and results that are not sums while it declares a half.
- */
+/** Sums that accumulate in the half although the manifest says f32, and results that sums in a half cannot give. */
 
 import { ADDING_OPS, type AddingOp, type HalfDType, type HostTensor, isHalf } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
@@ -14,13 +12,13 @@ import type { WrongBackend } from "./wrong-backend.js";
 const HALVES = ["f16", "bf16"] as const;
 
 const inF32: Accumulation = { default: { f32: "f32", f16: "f32", bf16: "f32" } };
-/** These operators accumulate halves in the half. */
+/** Declares that the given operators accumulate halves in the half. */
 export const inHalves = (ops: readonly AddingOp[]): Accumulation => ({
   ...inF32,
   ops: Object.fromEntries(ops.map((op) => [op, { f16: "f16", bf16: "bf16" }])),
 });
 
-/** Behaviors of the group `summation`, in both halves, that must fail; any other of that operator may. */
+/** Behaviors of the group `summation` that must fail in both halves; any other behavior of the operator may fail. */
 const wrongSums = (
   op: AddingOp,
   behaviours: readonly string[],
@@ -32,7 +30,7 @@ const wrongSums = (
   message: new RegExp(`\\b${op} in (f16|bf16)\\b`),
 });
 
-/** Changes only results that are halves. */
+/** Changes a result if it is a half. */
 const inHalf =
   (change: (sum: number, half: HalfDType) => number) =>
   (result: HostTensor): HostTensor => {
@@ -48,7 +46,7 @@ const inHalf =
 const BESIDE = "small-terms-beside-a-large-one";
 const terms = (...forms: readonly string[]): readonly string[] => forms.map((form) => `5000-terms-${form}`);
 
-/** The forms of sums of 5000 terms that each operator has. */
+/** The forms in which each operator's sums of 5000 terms are tested. */
 const forms: Readonly<Partial<Record<AddingOp, readonly string[]>>> = {
   MatMul: terms(
     "of-rows-and-columns",
@@ -71,17 +69,17 @@ const forms: Readonly<Partial<Record<AddingOp, readonly string[]>>> = {
   LayerNormalization: terms("of-rows"),
 };
 
-/** Operators for which the oracle sums several terms before it stores the sum: that way f16 reaches 2500. */
+/** Operators for which the oracle adds several terms before it stores the sum, so that f16 reaches 2500. */
 const MULTIPLYING = ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"] as const;
 
-/** One operator accumulates in the half, and the manifest does not say so. */
+/** One operator accumulates in the half, but the manifest declares f32. */
 const hidden = (op: AddingOp): WrongBackend => ({
   fault: `${op} accumulates in the half, and the manifest says f32`,
   factory: async () => halfSumsBackend(inHalves([op]), { accumulate: inF32 }),
   ...wrongSums(op, [BESIDE, ...(MULTIPLYING.some((one) => one === op) ? [] : (forms[op] ?? []))]),
 });
 
-/** It adds halves one by one, and stalls where adding 0.5 no longer changes the sum. */
+/** The operator adds halves one by one, and stalls when adding 0.5 no longer changes the sum. */
 const stalling = (op: AddingOp): WrongBackend => ({
   fault: `sums of halves stall in ${op}, and the manifest says f32`,
   factory: () =>
@@ -94,7 +92,7 @@ const stalling = (op: AddingOp): WrongBackend => ({
   ...wrongSums(op, forms[op] ?? []),
 });
 
-/** It does so in one form of its operands. */
+/** The operator accumulates in the half for one form of its operands. */
 const hiddenForm = (
   fault: string,
   op: AddingOp,
@@ -108,7 +106,7 @@ const hiddenForm = (
 
 const stacked = (a: HostTensor, b: HostTensor): boolean => a.shape.length > 2 || b.shape.length > 2;
 
-/** The manifest declares sums in the half, but the results could not come from such sums. */
+/** The manifest declares sums in the half, but no such sums can give the results. */
 const beyond = (fault: string, change: (sum: number) => number): WrongBackend => ({
   fault: `declared sums in the half are ${fault}`,
   factory: () =>

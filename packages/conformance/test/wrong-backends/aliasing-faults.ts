@@ -1,4 +1,4 @@
-/** Arrays with two owners: engines that omit a necessary copy. */
+/** Arrays with two owners, in engines that omit a necessary copy. */
 import { type Backend, type HostTensor, isNode, type RunInput, type State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { refill } from "../../src/held-data.js";
@@ -8,7 +8,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** Names of outputs that are an input of the same name, which no binding feeds. */
+/** Outputs that are an input which no binding feeds, with the name of the input. */
 function passedThrough({
   graph,
   bindings = [],
@@ -20,7 +20,7 @@ function passedThrough({
   );
 }
 
-/** Results that are inputs are returned as the caller's own tensors. */
+/** Returns results that are inputs as the caller's own tensors. */
 const givesInputsBack = (): Promise<Backend> =>
   running((run, compiled) => async (inputs) => {
     const results = { ...(await run(inputs)) };
@@ -31,7 +31,7 @@ const givesInputsBack = (): Promise<Backend> =>
     return results;
   });
 
-/** One value under two names is returned as one array. */
+/** Returns a value that has two names as one array. */
 const givesOneArrayTwice = (): Promise<Backend> =>
   running((run, { graph }) => async (inputs) => {
     const results = await run(inputs);
@@ -45,7 +45,7 @@ const givesOneArrayTwice = (): Promise<Backend> =>
     return Object.fromEntries(Object.keys(results).map((name) => [name, first(name)]));
   });
 
-/** Large results are in an arena that all executables without a state write to in turn. */
+/** Puts large results into an arena to which all executables without a state write in turn. */
 function givesArena(): Promise<Backend> {
   const arena = new Map<string, HostTensor>();
   let turns = 0;
@@ -66,7 +66,7 @@ function givesArena(): Promise<Backend> {
   });
 }
 
-/** Negation of a batch is computed in place, in the array that was fed. */
+/** Computes the negation of a batch in place, in the array that was fed. */
 const worksInTheCallersArray = (): Promise<Backend> =>
   running((run, { graph }) => async (inputs) => {
     const results = await run(inputs);
@@ -81,12 +81,12 @@ const worksInTheCallersArray = (): Promise<Backend> =>
     return results;
   });
 
-/** The actual contents of slots, besides the oracle's own copies. */
+/** The current contents of slots, apart from the oracle's own copies. */
 class Live {
   readonly tensors = new Map<string, HostTensor>();
   #writes = 0;
 
-  /** Updates the oracle's state from the current contents of the arrays. */
+  /** Writes the current contents of the arrays to the oracle's state. */
   push(state: State): void {
     if (this.tensors.size > 0) void state.write(Object.fromEntries(this.tensors));
   }
@@ -96,7 +96,7 @@ class Live {
     for (const name of names) this.tensors.delete(name);
   }
 
-  /** A function that keeps a tensor unless the slots were written in the meantime. */
+  /** Returns a function that keeps a tensor unless the slots have been written in the meantime. */
   keeping(): (name: string, tensor: HostTensor) => void {
     const writes = this.#writes;
     return (name, tensor) => void (writes === this.#writes && this.tensors.set(name, tensor));
@@ -104,7 +104,7 @@ class Live {
 }
 
 /**
- * The oracle, except that what a run puts into `keep` is a live view of a slot until the slot is written or replaced.
+ * The oracle, except that tensors that `kept` returns are live views of a slot until the slot is written or replaced.
  */
 async function withLiveSlots(
   kept: (compiled: Compiled, inputs: Readonly<Record<string, RunInput>>, results: Values) => Values,
@@ -144,7 +144,7 @@ async function withLiveSlots(
   });
 }
 
-/** A slot that is replaced by an input keeps the array that was fed. */
+/** A slot that an input replaces keeps the array that was fed. */
 const slotsHoldWhatWasFed = (): Promise<Backend> =>
   withLiveSlots((compiled, inputs) => {
     const through = new Map(passedThrough(compiled));
@@ -155,7 +155,7 @@ const slotsHoldWhatWasFed = (): Promise<Backend> =>
     return Object.fromEntries(held);
   });
 
-/** A result that is the value of an unchanged slot is the slot's own memory. */
+/** A result that is the value of an unchanged slot shares the slot's memory. */
 const givesSlotsAway = (): Promise<Backend> =>
   withLiveSlots(({ graph, bindings = [] }, _, results) => {
     const given = bindings.flatMap(({ slot, input, output }) => {
@@ -169,7 +169,7 @@ const givesSlotsAway = (): Promise<Backend> =>
 /** Large slots are read without a copy, and later commits write to the same memory. */
 async function commitsInPlace(): Promise<Backend> {
   const given = new WeakMap<State, Map<string, HostTensor>>();
-  /** The array in which a slot was first read, with the slot's current contents. */
+  /** Writes the slot's current contents into the array that its first read returned. */
   const inOneArray = (buffers: Map<string, HostTensor>, values: Values): Values =>
     Object.fromEntries(
       Object.entries(values).map(([name, value]) => {

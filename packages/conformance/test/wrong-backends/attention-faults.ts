@@ -14,7 +14,7 @@ const of = (inputs: readonly (HostTensor | undefined)[], attributes: Attributes)
     attributes,
   );
 
-/** Replaces a result by that of the definition for other operands or attributes. */
+/** A kernel that returns the oracle's results for wrong operands or attributes. */
 const changed =
   (wrong: (inputs: Inputs, attributes: Attributes) => readonly HostTensor[]): HostKernel<"Attention"> =>
   (operands, attributes) =>
@@ -43,7 +43,7 @@ const scoresOf = ([query, key]: Inputs): readonly [number, number] => [
   key.shape[2] ?? 0,
 ];
 
-/** Keys and values of grouped queries in the wrong order: heads in turn instead of side by side. */
+/** Expands the keys or values of grouped queries in the wrong order: heads alternate instead of being repeated. */
 const inTurn = (x: HostTensor, heads: number): HostTensor => {
   const own = x.shape[1] ?? 1;
   const places = tensor(
@@ -53,7 +53,7 @@ const inTurn = (x: HostTensor, heads: number): HostTensor => {
   return evaluateNode("Gather", [x, places], { axis: 1 })[0] as HostTensor;
 };
 
-/** The scores and the probabilities are rounded to the half. */
+/** Rounds the scores and the probabilities to the half. */
 const inHalf: HostKernel<"Attention"> = changed((inputs, attributes) => {
   const [query, key, value, mask] = inputs;
   const { scale, isCausal, softcap } = attributes;

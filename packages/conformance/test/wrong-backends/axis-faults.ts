@@ -1,9 +1,9 @@
-/** Faults along one axis, at one rank, or along two axes at once. */
+/** Faults along one axis, at one rank, or along two axes together. */
 import type { HostTensor, Op, OpAttributes } from "@mp/graph";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-/** The oracle's results, for other attributes or operands where the fault shows. */
+/** A kernel that returns the oracle's results for other attributes or operands, if `change` returns some. */
 const given =
   <K extends Op>(
     op: K,
@@ -20,7 +20,7 @@ const given =
 
 const rankOf = ([x]: readonly HostTensor[]): number => x?.shape.length ?? 0;
 
-/** The results with the elements in the opposite order. */
+/** A kernel that reverses the elements of the oracle's results where it is wrong. */
 const backwards =
   <K extends Op>(
     op: K,

@@ -1,6 +1,6 @@
 /**
  * A backend that commits by writing: the oracle runs with read-only bindings, and replaced slots are written
- * afterwards, in turn. Correct by itself; its parts can be replaced to commit wrongly.
+ * afterwards, in turn. It is correct itself; its parts can be replaced by faulty ones.
  */
 import type {
   Backend,
@@ -27,15 +27,15 @@ export interface Commit {
 }
 
 export interface CommitFaults {
-  /** Default: writes the values. */
+  /** Commits values. Default: writes them. */
   readonly commit?: (commit: Commit) => Promise<void>;
-  /** Before each run; default nothing. */
+  /** Called before each run; default nothing. */
   readonly before?: (state: State) => Promise<void>;
-  /** Default: a binding commits always, or when the flag is set. `all` are those that replace a slot. */
+  /** Whether a binding commits; `all` replace a slot. Default: always, or when the flag is set. */
   readonly commits?: (binding: StateBinding, applied: boolean, all: readonly StateBinding[]) => boolean;
-  /** Which runs wait for each other: those of one state (the default), of one executable, or none. */
+  /** Runs that wait for each other: those of one state (default), those of one executable, or none. */
   readonly turns?: "state" | "executable" | "none";
-  /** After a run that failed; default nothing. */
+  /** Called after a run that failed; default nothing. */
   readonly failed?: (
     graph: Graph,
     options: CompileOptions,

@@ -5,7 +5,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** Compiles for values of the state that `valuesOf` gives, as an engine that folds them. */
+/** A backend that folds the values of a constant state when it compiles, but those that `valuesOf` returns. */
 const folding = (valuesOf: (own: Values) => Values) => async () => {
   const backend = await reference();
   const constant = new Map<State, Values>();

@@ -20,7 +20,7 @@ function turned(weights: HostTensor): HostTensor {
   );
 }
 
-/** The bias is added after rounding. */
+/** Adds the bias after rounding. */
 const biasedLate: HostKernel<"Conv"> = (operands, attributes) => {
   const [x, w, bias] = dataOf(operands) as [HostTensor, HostTensor, HostTensor | undefined];
   const [y] = evaluateNode("Conv", [x, w], attributes) as readonly [HostTensor];
@@ -29,7 +29,7 @@ const biasedLate: HostKernel<"Conv"> = (operands, attributes) => {
   return evaluateNode("Add", [y, column], {});
 };
 
-/** Each image's contribution is rounded before it is added. */
+/** Rounds each image's contribution before adding it. */
 const roundedByImage: HostKernel<"ConvWeightGradient"> = (operands, attributes) => {
   const [x, dy] = dataOf(operands) as [HostTensor, HostTensor];
   if (!isHalf(x.dtype) || (x.shape[0] ?? 0) < 2)
@@ -59,7 +59,7 @@ function sumOfImages(
   return dw as HostTensor;
 }
 
-/** Terms with a 0 are skipped, even where the other factor is an infinity. */
+/** Replaces NaN, as a kernel that skips terms with a 0, also where the other factor is infinite. */
 const withoutZeroTerms = (result: HostTensor): HostTensor =>
   hostData(
     result.dtype,
@@ -67,7 +67,7 @@ const withoutZeroTerms = (result: HostTensor): HostTensor =>
     result.shape,
   );
 
-/** A dilated kernel is filled with zeros between its taps: an infinity there gives NaN. */
+/** Fills a dilated kernel with zeros between its taps, where an infinity then gives NaN. */
 const filledBetween =
   <K extends "Conv" | "ConvTranspose">(op: K): HostKernel<K> =>
   (operands, attributes) => {

@@ -1,4 +1,4 @@
-/** Engines that compute another gradient than the rule that the user wrote. */
+/** Engines that compute another gradient than the user's rule. */
 import { type Backend, customGradient, type Graph, printGraph, type Tensor } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { customGradientChecks } from "../../src/training/cases/custom-gradient.js";
@@ -10,7 +10,7 @@ type Function_ = (...inputs: readonly Tensor[]) => unknown;
 type Residuals = Readonly<Record<string, Tensor>>;
 type Rule = (call: { readonly residuals: Residuals }, cotangents: unknown) => unknown;
 
-/** The oracle, running for each case the graph that another `customGradient` makes. */
+/** The oracle, which runs each case's graph as another `customGradient` builds it. */
 function replacing(custom: Custom): () => Promise<Backend> {
   let replaced: ReadonlyMap<string, Graph> | undefined;
   return async () => {

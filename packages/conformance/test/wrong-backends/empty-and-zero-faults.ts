@@ -6,7 +6,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 const isZero = (tensor: HostTensor): boolean => toNumbers(tensor).every((x) => x === 0);
 
-/** Treats every scatter into zeros as a sum, as in gradients of gathers; other reductions then get the sum instead. */
+/** Treats every scatter into zeros as a sum, as in gradients of gathers, whatever its reduction. */
 const addingIntoZeros =
   <K extends "ScatterElements" | "ScatterND">(op: K): HostKernel<K> =>
   (operands, attributes) => {
@@ -15,13 +15,13 @@ const addingIntoZeros =
     return evaluateNode(op, data, adds ? { ...attributes, reduction: "add" } : attributes);
   };
 
-/** With nothing to multiply, C is not added either. */
+/** Does not add C if there is nothing to multiply. */
 const withoutAddend: HostKernel<"Gemm"> = (operands, attributes) => {
   const [a, b, ...c] = dataOf(operands) as [HostTensor, HostTensor, ...HostTensor[]];
   return evaluateNode("Gemm", a.data.length === 0 ? [a, b] : [a, b, ...c], attributes);
 };
 
-/** The memory of sums without terms is never written. */
+/** Never writes the memory of sums without terms. */
 const unwritten: HostKernel<"ConvWeightGradient"> = (operands, attributes) => {
   const data = dataOf(operands);
   const [dw] = evaluateNode("ConvWeightGradient", data, attributes) as readonly [HostTensor];

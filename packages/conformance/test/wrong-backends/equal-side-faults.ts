@@ -1,4 +1,4 @@
-/** Kernels that take one axis for another where all sides are equal, so that no shape is wrong. */
+/** Kernels that confuse two axes where all sides are equal, so that no shape is wrong. */
 import type { HostTensor, Op, OpAttributes } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
@@ -12,7 +12,7 @@ const turned = (x: HostTensor, perm: readonly number[]): HostTensor => {
   return result as HostTensor;
 };
 
-/** Two axes exchanged. */
+/** Exchanges two axes. */
 const exchanged = (x: HostTensor, a: number, b: number): HostTensor =>
   turned(
     x,
@@ -21,7 +21,7 @@ const exchanged = (x: HostTensor, a: number, b: number): HostTensor =>
 
 const shaped = (x: HostTensor, shape: readonly number[]): HostTensor => ({ ...x, shape }) as HostTensor;
 
-/** With cubes of three axes or more the axis is counted from the end. */
+/** Counts the axis from the end if the operand is a cube of three axes or more. */
 const counted =
   <K extends Op>(
     op: K,
@@ -42,14 +42,14 @@ const along = <K extends "Softmax" | "CumSum" | "Concat" | "ScatterElements" | "
   op: K,
 ): HostKernel<K> => counted(op, (attributes, flip) => ({ ...attributes, axis: flip(attributes.axis) }));
 
-/** A vector is added down the columns. */
+/** Adds a vector down the columns. */
 const downTheColumns: HostKernel<"Add"> = (operands, attributes) => {
   const [a, b] = dataOf(operands) as [HostTensor, HostTensor];
   const isRow = b.shape.length === 1 && isCube(a) && a.shape.length === 2 && a.shape[0] === b.shape[0];
   return evaluateNode("Add", [a, isRow ? shaped(b, [...b.shape, 1]) : b], attributes);
 };
 
-/** The mask of the heads is taken for that of the batches. */
+/** Takes the mask of each head for that of each batch. */
 const masksOfBatches: HostKernel<"Attention"> = (operands, attributes) => {
   const [query, key, value, mask] = dataOf(operands) as [HostTensor, HostTensor, HostTensor, HostTensor?];
   if (mask?.shape.length !== 3 || mask.shape[0] === 1 || query.shape[0] !== query.shape[1])
@@ -58,7 +58,7 @@ const masksOfBatches: HostKernel<"Attention"> = (operands, attributes) => {
   return evaluateNode("Attention", [query, key, value, shaped(mask, [batch, 1, ...rest])], attributes);
 };
 
-/** A vector of as many elements as there are rows scales the rows. */
+/** Scales rows instead of columns by a vector that has as many elements as there are rows. */
 const otherChannels: HostKernel<"BatchNormalization"> = (operands, attributes) => {
   const [x, ...parts] = dataOf(operands) as [HostTensor, ...HostTensor[]];
   if (!isCube(x)) return evaluateNode("BatchNormalization", [x, ...parts], attributes);
@@ -180,7 +180,7 @@ const table: readonly SideFault[] = [
 
 const AXES = ["op", "integer", "size", "large", "reduce", "summation", "rare", "tail", "equal-sides"];
 
-/** No case fails whose sides differ. */
+/** Faults that only cases with equal sides detect. */
 export const equalSideFaults: readonly WrongBackend[] = table.map(
   ({ fault, kernels, ops }): WrongBackend => ({
     fault,

@@ -1,6 +1,6 @@
 /**
- * The suite is only as good as what it detects: every deliberately wrong backend fails the cases that name its fault, and
- * no others except known consequences of the fault.
+ * The suite is only as good as the faults that it detects: every deliberately wrong backend fails the cases that name
+ * its fault, and no others except known consequences of the fault.
  */
 import { expect, it } from "vitest";
 import type { ConformanceCase } from "../../src/conformance-case.js";
@@ -12,7 +12,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 const suite = chooseCases({ training: trainingCases });
 
-/** The suite's cases of some groups, without those that take minutes on the oracle node by node. */
+/** The suite's cases of some groups, except those that take minutes when the oracle runs node by node. */
 export const casesOf = (groups: readonly string[], among: RegExp = /./): readonly ConformanceCase[] =>
   suite.filter(
     (subject) =>
@@ -27,7 +27,7 @@ export async function failures(options: ConformanceOptions): Promise<readonly st
   return outcomes.filter(({ status }) => status === "failed").map(({ id, detail }) => `${id}: ${detail}`);
 }
 
-/** `npm run soak -- wrong-backends` draws many other cases of a fault's groups, by the seed that it prints. */
+/** `npm run soak -- wrong-backends` draws many more cases of a fault's groups, with a seed that it prints. */
 const drawnSeed = process.env["MP_SOAK_SEED"];
 const OTHERS = drawnSeed === undefined ? 3 : 40;
 

@@ -1,4 +1,4 @@
-/** Backends that are right for ordinary numbers, and wrong where functions overflow, round or meet NaN. */
+/** Backends that are right for ordinary numbers, and wrong where functions overflow, round or get NaN. */
 import { floatFormats, type HostTensor, type Op } from "@mp/graph";
 import { generate, hostData, toNumbers } from "../../src/host-data.js";
 import { afterwards, beforehand, changing, oracleWithKernels } from "./kernels.js";
@@ -7,7 +7,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 const mapped = (x: HostTensor, f: (x: number, at: number) => number): HostTensor =>
   hostData(x.dtype, toNumbers(x).map(f), x.shape);
 
-/** Operands limited to a range. */
+/** Limits the operands to a range. */
 const limited = (op: Op, limit: number) =>
   oracleWithKernels({
     [op]: beforehand(op, ([x, ...rest]) =>

@@ -1,6 +1,4 @@
-/**
- * Products that keep every partial sum in the half of their operands, for some forms of matrices and not for others.
- */
+/** Products that keep every partial sum in the half of their operands, for some forms of matrices only. */
 import { decode, elementCount, encode, type HostTensor, isHalf, type Op, type OpAttributes } from "@mp/graph";
 import { hostData, toNumbers } from "../../src/host-data.js";
 import { dataOf, evaluateNode, type HostKernel } from "./kernels.js";
@@ -10,7 +8,7 @@ type Round = (x: number) => number;
 const roundingOf = ({ dtype }: HostTensor): Round | undefined =>
   isHalf(dtype) ? (x) => decode(dtype, encode(dtype, x)) : undefined;
 
-/** The oracle's kernel except for halves, whose elements are computed by `sums`. */
+/** The oracle's kernel, except that `sums` computes the elements of halves. */
 function inHalves<K extends Op>(
   op: K,
   sums: (
@@ -45,7 +43,7 @@ function product(
   });
 }
 
-/** Products that are computed in the half: of single matrices, or of stacks of them. */
+/** Computes products in the half where `isWrong` says so. */
 export const halfMatMul = (isWrong: (a: HostTensor, b: HostTensor) => boolean): HostKernel<"MatMul"> => {
   const kernel = inHalves("MatMul", ([a, b], _, round, shape) => {
     const [x, y] = [a, b] as [HostTensor, HostTensor];
@@ -67,7 +65,7 @@ export const halfMatMul = (isWrong: (a: HostTensor, b: HostTensor) => boolean): 
   };
 };
 
-/** One of them has no stack axes, or both have the same. */
+/** Whether one operand has no stack axes, or both have the same. */
 const isOneStack = (a: HostTensor, b: HostTensor): boolean => {
   const [left, right] = [a, b].map(({ shape }) => shape.slice(0, -2).join());
   return left === right || left === "" || right === "";

@@ -1,4 +1,4 @@
-/** Backends whose optimizer applies identities that do not hold for every number, or merges what is not equal. */
+/** Backends whose optimizer applies identities that do not hold for every number, or merges unequal nodes. */
 import {
   type AnyNode,
   elementCount,
@@ -14,7 +14,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Made = ReturnType<typeof producers>;
 
-/** Each node replaced by another with the same outputs, where `change` gives one. */
+/** Replaces nodes by others with the same outputs, where `change` returns one. */
 const replacing = (change: (node: AnyNode, made: Made) => AnyNode | undefined) =>
   rewriting((graph) => {
     const made = producers(graph);
@@ -26,7 +26,7 @@ const inputOf = (node: AnyNode, made: Made): AnyNode | undefined => {
   return x === undefined ? undefined : made.get(x);
 };
 
-/** The node as another one on those operands. */
+/** A node of another operator on x, with the outputs of the given node. */
 const become = (node: AnyNode, op: "Identity" | "Abs" | "Reciprocal", x: Value): AnyNode =>
   ({ ...node, op, inputs: [x], attributes: {} }) as AnyNode;
 
@@ -43,7 +43,7 @@ function filledBy(node: AnyNode, x: number): AnyNode {
 const isFilledWith = (node: AnyNode | undefined, x: number): boolean =>
   node !== undefined && isNode(node, "Constant") && toNumbers(node.attributes.value).every((y) => y === x);
 
-/** The first operand where the second is a constant of that number and as small as it. */
+/** Leaves out an operation whose second operand is the constant x and does not broadcast the first. */
 function without(op: "Add" | "Mul", x: number, to: (node: AnyNode, kept: Value) => AnyNode) {
   return (node: AnyNode, made: Made): AnyNode | undefined => {
     const [a, b] = node.inputs;
@@ -54,7 +54,7 @@ function without(op: "Add" | "Mul", x: number, to: (node: AnyNode, kept: Value) 
   };
 }
 
-/** f(g(x)) becomes x. */
+/** Replaces f(g(x)) by x. */
 const undone = (outer: AnyNode["op"], inner: AnyNode["op"]) => (node: AnyNode, made: Made) => {
   const before = inputOf(node, made);
   const [x] = before?.inputs ?? [];
@@ -63,7 +63,7 @@ const undone = (outer: AnyNode["op"], inner: AnyNode["op"]) => (node: AnyNode, m
     : undefined;
 };
 
-/** Nodes are merged where the keys are equal. */
+/** Merges nodes whose keys are equal. */
 function merging(keyOf: (node: AnyNode) => string | undefined) {
   return rewriting((graph: Graph) => {
     const first = new Map<string, AnyNode>();

@@ -10,7 +10,7 @@ type Work = <R>(work: () => Promise<R>) => Promise<R>;
 
 const BLOCK = 16;
 
-/** Behavior of the oracle's states, which copy for it, when their slots are changed in place. */
+/** The steps of an in-place change. The oracle's states copy their slots into an array and back. */
 interface Behaviour {
   readonly load: (state: State, slots: Slots) => Promise<Values>;
   readonly order: (slots: Slots) => Slots;
@@ -36,7 +36,7 @@ const right: Behaviour = {
   },
 };
 
-/** The oracle with states that can be changed in place; right unless told otherwise. */
+/** The oracle with `inPlace` on its states; `wrong` replaces parts of its behavior. */
 export async function changedInPlace(wrong: Partial<Behaviour> = {}): Promise<Backend> {
   const backend = await reference();
   const behaviour = { ...right, ...wrong };
@@ -114,7 +114,7 @@ const fault = (
   consequences,
 });
 
-/** The value of each state when its slots were first changed. */
+/** Loads the value that each state had when its slots were first changed. */
 function stale(): Behaviour["load"] {
   const first = new WeakMap<State, Values>();
   return async (state, slots) => {

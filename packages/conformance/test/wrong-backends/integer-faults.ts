@@ -7,7 +7,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 const isWord = (dtype: DType): dtype is "i64" | "u64" => dtype === "i64" || dtype === "u64";
 
-/** The values rounded to f64. */
+/** Rounds 64-bit integers to f64. */
 const doubled = (given: HostTensor): HostTensor =>
   isWord(given.dtype)
     ? integerData(
@@ -17,11 +17,11 @@ const doubled = (given: HostTensor): HostTensor =>
       )
     : given;
 
-/** The values rounded to f32. */
+/** Rounds i32 values to f32. */
 const floated = (given: HostTensor): HostTensor =>
   given.dtype === "i32" ? hostData("i32", toNumbers(given).map(Math.fround), given.shape) : given;
 
-/** A kernel whose data passes through another format. */
+/** A kernel whose operands pass through another format. */
 const through =
   <K extends Op>(
     op: K,
@@ -40,7 +40,7 @@ const LIMITS: Readonly<Partial<Record<DType, readonly [bigint, bigint]>>> = {
   i64: [-(2n ** 63n), 2n ** 63n - 1n],
 };
 
-/** Saturates at the end of the range instead of wrapping. */
+/** Saturates at the ends of the range instead of wrapping. */
 const saturating =
   (op: Op, dtype: "i32" | "i64", f: (...operands: readonly bigint[]) => bigint): HostKernel<Op> =>
   (operands, attributes) => {
@@ -57,7 +57,7 @@ const saturating =
     return [integerData(dtype, held, right.shape)];
   };
 
-/** High words are compared correctly, low words as if they were signed. */
+/** Compares high words correctly, but low words as if they were signed. */
 function isLess(a: bigint, b: bigint): boolean {
   const [high, other] = [a >> 32n, b >> 32n];
   return high === other ? BigInt.asIntN(32, a) < BigInt.asIntN(32, b) : high < other;
@@ -107,7 +107,7 @@ const cast =
 
 const castTo = (x: HostTensor, to: DType): HostTensor => evaluateNode("Cast", [x], { to })[0] as HostTensor;
 
-/** A sum or a product in f64, whose low bits are kept at the end. */
+/** Computes a sum or product in f64 and keeps the low bits at the end. */
 const foldedInDoubles =
   (op: "ReduceSum" | "ReduceProd", dtype: IntegerDType): HostKernel<"ReduceSum"> =>
   (operands, attributes) => {

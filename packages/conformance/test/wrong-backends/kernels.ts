@@ -1,4 +1,4 @@
-/** The oracle as a table of kernels, each a graph of one node: slow, but any kernel can be replaced. */
+/** The oracle as a table of kernels, each of which is a graph of one node: slow, but any kernel can be replaced. */
 
 import {
   type Backend,
@@ -27,7 +27,7 @@ const plain = (_key: string, value: unknown): unknown => {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : value;
 };
 
-/** Applies one node to those operands with the oracle. */
+/** Runs one node on operands with the oracle. */
 export function evaluateNode<K extends Op>(
   op: K,
   inputs: readonly HostTensor[],
@@ -52,7 +52,7 @@ const right =
   (inputs, attributes) =>
     evaluateNode(op, dataOf(inputs), attributes);
 
-/** A backend with the oracle's kernels, except for those given and those it lacks. Its manifest is the oracle's. */
+/** A backend with the oracle's kernels and manifest, with some kernels replaced or left out. */
 export async function oracleWithKernels(
   replaced: KernelTable<HostTensor>,
   claims: Partial<KernelManifest> = {},
@@ -80,7 +80,7 @@ export async function oracleWithKernels(
   });
 }
 
-/** A kernel whose results are the oracle's, modified. */
+/** A kernel that modifies the oracle's results. */
 export function afterwards<K extends Op>(
   op: K,
   change: (result: HostTensor, inputs: readonly HostTensor[]) => HostTensor,
@@ -101,7 +101,7 @@ export function changing(
   );
 }
 
-/** A kernel that gets modified operands. */
+/** A kernel that runs the oracle on modified operands. */
 export function beforehand<K extends Op>(
   op: K,
   change: (inputs: readonly HostTensor[]) => readonly HostTensor[],

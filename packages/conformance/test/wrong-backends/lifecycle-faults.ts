@@ -41,7 +41,7 @@ const inItsOperandsPlace: Kernel<unknown, HostTensor> = ([x]) => {
 
 const junk = (): HostTensor => tensor(new Float32Array(8));
 
-/** Uploads of these keep the caller's array, and downloads return it. */
+/** Uploads of tensors for which `isShared` is true keep the caller's array, and downloads return it. */
 async function sharingUploads(isShared: (given: HostTensor) => boolean): Promise<Backend> {
   const backend = await oracleWithKernels({});
   const shared = new WeakMap<object, HostTensor>();

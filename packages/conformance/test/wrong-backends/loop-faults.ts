@@ -1,21 +1,21 @@
-/** Loops that read, carry or place something wrongly. */
+/** Loops that read from, carry to, or put things in the wrong place. */
 import { type HostTensor, zeros } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import { dataOf, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 interface LoopParts {
-  /** The place from which a step reads its elements. Default: its place. */
+  /** The position from which a step reads its elements. Default: its own. */
   readonly reads?: (place: number, length: number) => number;
-  /** The place at which a step puts its results. Default: its place. */
+  /** The position at which a step puts its results. Default: its own. */
   readonly puts?: (place: number, length: number, reverse: boolean) => number;
-  /** The carries of the next step. Default: what the step returned. */
+  /** The carries of the next step. Default: those that the step returned. */
   readonly carries?: (
     returned: readonly HostTensor[],
     before: readonly HostTensor[],
     start: readonly HostTensor[],
   ) => readonly HostTensor[];
-  /** The last carries. Default: what the last step returned. */
+  /** The final carries. Default: those that the last step returned. */
   readonly last?: (returned: readonly HostTensor[], before: readonly HostTensor[]) => readonly HostTensor[];
   readonly isReverse?: (reverse: boolean) => boolean;
   readonly invariants?: (invariants: readonly HostTensor[], step: number) => readonly HostTensor[];
@@ -36,7 +36,7 @@ function stackedFrom(rows: readonly HostTensor[]): HostTensor {
   return { dtype: first.dtype, shape: [rows.length, ...first.shape], data } as HostTensor;
 }
 
-/** A loop as it is defined, but for the parts that are given. */
+/** Runs a loop as it is defined, except for the given parts. */
 const loopWith =
   (parts: LoopParts): HostKernel<"Scan"> =>
   (operands, { body, carries, sequences, length, reverse }) => {

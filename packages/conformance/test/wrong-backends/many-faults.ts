@@ -1,4 +1,4 @@
-/** Tables that are too small, names that are cut or sorted, graphs that are too long, arrays that are given twice. */
+/** Tables that are too small, names that are cut or sorted, graphs that are too long, arrays returned twice. */
 import { type AnyNode, type Backend, type Graph, type Handle, type HostTensor, isNode } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/delegate.js";
@@ -12,7 +12,7 @@ type Values = Readonly<Record<string, HostTensor>>;
 const sameType = (a: HostTensor | undefined, b: HostTensor | undefined): boolean =>
   a !== undefined && b !== undefined && a.dtype === b.dtype && a.shape.join() === b.shape.join();
 
-/** Reads of a state by a name that is changed: the first slot of that name and type is found. */
+/** Reads slots by a changed name, so that the first slot of that name and type is found. */
 const readingBy = async (nameOf: (name: string, index: number, count: number) => string): Promise<Backend> =>
   wrapped(await reference(), {
     state: (state) => ({
@@ -35,7 +35,7 @@ const readingBy = async (nameOf: (name: string, index: number, count: number) =>
     }),
   });
 
-/** Results by a name that is changed: the first output of that name and type is found. */
+/** Returns results by a changed name, so that the first output of that name and type is found. */
 const givingBy = (nameOf: (name: string, index: number) => string): Promise<Backend> =>
   running((run) => async (inputs) => {
     const results = await run(inputs);
@@ -50,7 +50,7 @@ const givingBy = (nameOf: (name: string, index: number) => string): Promise<Back
     );
   });
 
-/** A difference beyond so many nodes has its operands exchanged. */
+/** Exchanges the operands of the first difference after `most` nodes. */
 const tooLong = async (most: number): Promise<Backend> => {
   const backend = await reference();
   return delegate(backend, {
@@ -67,7 +67,7 @@ const tooLong = async (most: number): Promise<Backend> => {
   });
 };
 
-/** One array for each of what `keyOf` distinguishes, filled again at every download. */
+/** Downloads into one array for each value of `keyOf`, which every download fills again. */
 const downloadingInto = async (keyOf: (handle: Handle) => unknown): Promise<Backend> => {
   const backend = await reference();
   const arrays = new Map<unknown, HostTensor>();
@@ -82,7 +82,7 @@ const downloadingInto = async (keyOf: (handle: Handle) => unknown): Promise<Back
   });
 };
 
-/** Values of more than so many elements keep their last from before. */
+/** Commits values of more than `most` elements without their last element. */
 const committingStarts = async (most: number): Promise<Backend> =>
   wrapped(await reference(), {
     executable: (executable, { inner, bindings = [] }) => ({
@@ -105,7 +105,7 @@ const committingStarts = async (most: number): Promise<Backend> =>
     }),
   });
 
-/** Random bits of which the element's number has so many bits. */
+/** Random bits that repeat after `most` elements. */
 const countingTo =
   (most: number): HostKernel<"RandomBits"> =>
   (operands, attributes) =>

@@ -1,4 +1,4 @@
-/** Engines that are right for a while: what they count, reuse or rewrite shows after dozens or hundreds of runs. */
+/** Engines that are right for dozens or hundreds of runs, until a count, a reused buffer or a rewrite shows. */
 import type { Backend, HostTensor, State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { fresh } from "../../src/fresh.js";
@@ -7,7 +7,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** The run of that number, and each after as many, gives what the one before it gave. */
+/** Every `number`-th run, or only the first of these, returns the results of the run before it. */
 const staleAt = (number: number, isOnce = false): Promise<Backend> =>
   running((run) => {
     let count = 0;
@@ -22,7 +22,7 @@ const staleAt = (number: number, isOnce = false): Promise<Backend> =>
     };
   });
 
-/** From that run on, the arrays of the run before it are fed again. */
+/** From run `number` on, feeds the arrays of the run before it again. */
 const notReadAfter = (number: number): Promise<Backend> =>
   running((run) => {
     let count = 0;
@@ -38,7 +38,7 @@ const notReadAfter = (number: number): Promise<Backend> =>
     };
   });
 
-/** Results are written into a ring of that many sets of arrays. */
+/** Writes results into a ring of `size` sets of arrays. */
 const ringOf = (size: number): Promise<Backend> =>
   running((run) => {
     const ring: Values[] = [];
@@ -56,7 +56,7 @@ const ringOf = (size: number): Promise<Backend> =>
     };
   });
 
-/** The commit of one run in so many is lost. */
+/** Loses the commit of every `number`-th run. */
 const losingCommits = async (number: number): Promise<Backend> =>
   wrapped(await reference(), {
     executable: (executable, { inner, bindings = [] }) => {
@@ -75,7 +75,7 @@ const losingCommits = async (number: number): Promise<Backend> =>
     },
   });
 
-/** One write in so many is lost. */
+/** Loses every `number`-th write. */
 const losingWrites = async (number: number): Promise<Backend> => {
   const counts = new WeakMap<State, number>();
   return wrapped(await reference(), {
@@ -89,7 +89,7 @@ const losingWrites = async (number: number): Promise<Backend> => {
   });
 };
 
-/** Handles are numbered with eight bits, and the number of the last is reused while it is alive. */
+/** Every `number`-th upload gets the data of the one before it, as if handles had too few numbers. */
 const staleUploads = async (number: number): Promise<Backend> => {
   let count = 0;
   let last: HostTensor | undefined;
@@ -105,7 +105,7 @@ const staleUploads = async (number: number): Promise<Backend> => {
   });
 };
 
-/** Every hundredth run leaves 64 bytes. */
+/** Leaks 64 bytes at every hundredth run. */
 const leaking = async (): Promise<Backend> => {
   let left = 0;
   const backend = await reference();

@@ -27,7 +27,7 @@ function mapped(given: HostTensor, f: (x: number) => number): HostTensor {
   return hostData(given.dtype, toNumbers(given).map(f), given.shape);
 }
 
-/** The neighbor toward zero instead of the nearest. */
+/** Rounds toward zero instead of to nearest. */
 function truncatedTo(dtype: FloatDType, x: number): number {
   const near = decode(dtype, encode(dtype, x));
   if (!(Math.abs(near) > Math.abs(x))) return near;
@@ -36,7 +36,7 @@ function truncatedTo(dtype: FloatDType, x: number): number {
     : decode(dtype, encode(dtype, near) - 1);
 }
 
-/** The neighbor away from zero instead of the nearest: nothing but 0 becomes 0. */
+/** Rounds away from zero instead of to nearest, so that only 0 becomes 0. */
 function raisedTo(dtype: FloatDType, x: number): number {
   const bits = encode(dtype, x);
   const near = decode(dtype, bits);
@@ -58,7 +58,7 @@ const castBy =
     ];
   };
 
-/** Wrong where both are halves of one shape; any other sum is right. */
+/** Wrong if both operands are halves of one shape; any other sum is right. */
 const raisedSum: HostKernel<"Add"> = ([a, b], attributes) => {
   const [x, y] = [a?.data as HostTensor, b?.data as HostTensor];
   const { dtype } = x;
@@ -95,7 +95,7 @@ const flushing = (result: HostTensor): HostTensor => {
   return mapped(result, (x) => (Math.abs(x) < floatFormats.f16.minNormal ? x * 0 : x));
 };
 
-/** x > max ? x : max, as in ONNX Runtime: every comparison with NaN is false. */
+/** x > max ? x : max, as in ONNX Runtime, where every comparison with NaN is false. */
 const losingNan: HostKernel<"ReduceMax"> = ([x], attributes) => {
   const data = x?.data as HostTensor;
   const cleaned = isFloat(data.dtype)
@@ -104,7 +104,7 @@ const losingNan: HostKernel<"ReduceMax"> = ([x], attributes) => {
   return evaluateNode("ReduceMax", [cleaned], attributes);
 };
 
-/** The operand without the 13 low bits of its fraction: TF32. */
+/** The operand in TF32: without the 13 low bits of its fraction. */
 function tf32(given: HostTensor): HostTensor {
   if (given.dtype !== "f32") return given;
   const bits = new Int32Array(Float32Array.from(given.data).buffer).map((word) => word & ~0x1fff);

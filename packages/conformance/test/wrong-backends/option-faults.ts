@@ -1,9 +1,9 @@
-/** Faults in one value of an attribute, or in two of them at once. */
+/** Faults in one value of an attribute, or in two values together. */
 import type { HostTensor, Op, OpAttributes } from "@mp/graph";
 import { dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-/** The oracle's results, for other attributes where those are returned. */
+/** A kernel that returns the oracle's results for other attributes, if `change` returns some. */
 const instead =
   <K extends Op>(
     op: K,

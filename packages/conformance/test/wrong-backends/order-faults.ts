@@ -9,7 +9,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** Writes slot by slot, with turns of the event loop between; invalid values are refused before any is written. */
+/** Writes slot by slot, with turns of the event loop in between. Invalid values are refused before any is written. */
 async function inPieces(state: State, values: Values): Promise<void> {
   const fits = ([name, { dtype, shape }]: readonly [string, HostTensor]): boolean =>
     state.types[name]?.dtype === dtype && state.types[name].shape.join() === shape.join();
@@ -25,7 +25,7 @@ const remember = (book: { committed: Values }, reading: Promise<Values>): void =
   reading.then(keep, () => undefined);
 };
 
-/** A compilation during runs resets the state to what it was before them. */
+/** Resets the state at a compilation during runs to its values before the runs. */
 async function compilesBack(): Promise<Backend> {
   const books = new WeakMap<State, { underWay: number; committed: Values }>();
   return wrapped(await reference(), {
@@ -52,7 +52,7 @@ async function compilesBack(): Promise<Backend> {
   });
 }
 
-/** Executables without a state copy their inputs into buffers by name and type, which all of them share. */
+/** Makes executables without a state copy their inputs into shared buffers, one for each name and type. */
 function sharingScratch(): Promise<Backend> {
   const scratch = new Map<string, HostTensor>();
   const place = (name: string, input: HostTensor): HostTensor => {
@@ -82,7 +82,7 @@ function sharingScratch(): Promise<Backend> {
   });
 }
 
-/** Disposal takes effect at once: waiting runs are refused. */
+/** Refuses runs that wait as soon as the executable is disposed of. */
 const turningRunsAway = (): Promise<Backend> =>
   slow({
     executable: (executable, queue) => {
@@ -105,7 +105,7 @@ const turningRunsAway = (): Promise<Backend> =>
     },
   });
 
-/** Constants are freed as soon as an executable is disposed of, and waiting runs read zeros instead. */
+/** Frees constants as soon as an executable is disposed of, so that waiting runs read zeros. */
 async function freeingConstants(): Promise<Backend> {
   const spare = await reference();
   return slow({

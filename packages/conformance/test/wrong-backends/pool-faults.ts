@@ -1,4 +1,4 @@
-/** Pools and normalizations as in engines that were not tested against a specification. */
+/** Faults in pools and normalizations, as in engines that were not tested against a specification. */
 import { decode, encode, type FloatDType, floatFormats, type HostTensor } from "@mp/graph";
 import { hostData, toNumbers } from "../../src/host-data.js";
 import { beforehand, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
@@ -11,7 +11,7 @@ function mapped(given: HostTensor, f: (x: number, at: number) => number): HostTe
   return hostData(given.dtype, toNumbers(given).map(f), given.shape);
 }
 
-/** Later elements are made a little larger, by less than any real difference: the last of equal elements wins. */
+/** Increases later elements by less than any real difference, so that the last of equal elements wins. */
 const lastOfEquals = ([dy, x, y]: readonly HostTensor[]): readonly HostTensor[] => {
   if (dy === undefined || x === undefined || y === undefined) return [];
   return x.dtype === "f32" ? [dy, mapped(x, (value, at) => value + at / 4096), y] : [dy, x, y];
@@ -31,7 +31,7 @@ const lowestOf = ({ dtype }: HostTensor): number => -floatFormats[dtype as Float
 const countingPads: HostKernel<"AveragePool"> = ([x], attributes) =>
   evaluateNode("AveragePool", x === undefined ? [] : [x.data], { ...attributes, countIncludePad: true });
 
-/** The variance as the mean of squares minus the square of the mean, each rounded to f32. */
+/** Computes the variance as the mean of squares minus the square of the mean, each rounded to f32. */
 const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon }) => {
   const [x, scale, bias] = inputs.map(({ data }) => data) as [HostTensor, HostTensor, HostTensor];
   const [, mean] = evaluateNode("BatchNormalization", [x, scale, bias], { epsilon }) as [
@@ -59,7 +59,7 @@ const differenceOfSquares: HostKernel<"BatchNormalization"> = (inputs, { epsilon
   return [y, mean, hostData("f32", Array.from(variance))];
 };
 
-/** No gradient for a window without an element above -infinity, where a search for the maximum starts. */
+/** Gives no gradient to windows of only -infinity, from which a search for the maximum starts. */
 const foundNothing = ([dy, x, y]: readonly HostTensor[]): readonly HostTensor[] => {
   if (dy === undefined || x === undefined || y === undefined) return [];
   const largest = toNumbers(y);

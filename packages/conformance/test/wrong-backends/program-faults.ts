@@ -1,4 +1,4 @@
-/** Engines that keep compiled programs under a key that leaves something out. */
+/** Engines that cache compiled programs under an incomplete key. */
 import { type AnyNode, type Backend, type Graph, type HostTensor, isNode, type State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/delegate.js";
@@ -9,7 +9,7 @@ type KeyOfPart = (value: unknown, key: string) => unknown;
 const bytesOf = ({ data }: HostTensor): string =>
   new Uint8Array(data.buffer, data.byteOffset, data.byteLength).join();
 
-/** The graph as a text that differs wherever graphs do, apart from what `part` changes. */
+/** A text that differs for different graphs, except for parts that `part` changes. */
 function textOf(
   graph: Graph,
   part: KeyOfPart,
@@ -37,7 +37,7 @@ function textOf(
   return JSON.stringify([named(graph.inputs), nodes, named(graph.outputs)], plain);
 }
 
-/** The first graph of a key is taken for all others. */
+/** Takes the first graph of a key for all others. */
 const keeping = async (
   part: KeyOfPart = (value) => value,
   nodeText: (node: AnyNode, text: string, at: number) => string = (_, text) => text,
@@ -54,7 +54,7 @@ const keeping = async (
   });
 };
 
-/** The flag of the first program of a graph object decides for those after it. */
+/** Uses the flag of a graph object's first program for all later ones. */
 const keepingFlag = async (): Promise<Backend> => {
   const backend = await reference();
   const known = new WeakMap<Graph, string>();
@@ -71,7 +71,7 @@ const keepingFlag = async (): Promise<Backend> => {
   });
 };
 
-/** Values of a constant state are folded into the program, which serves all constant states after it. */
+/** Folds the values of a constant state into a program, which then serves later constant states, too. */
 const foldingOnce = async (): Promise<Backend> => {
   const backend = await reference();
   const constants = new WeakSet<State>();
@@ -114,7 +114,7 @@ const isTensor = (value: unknown): value is HostTensor =>
 
 const AXES = ["program", "rewrite", "random", "state", "repeat", "constant"];
 
-/** Attributes of an op are no part of the key where it says so. */
+/** Leaves one attribute of an op out of the key. */
 const withoutAttribute = (op: string, name: string): Promise<Backend> =>
   keeping(undefined, (node, text) => {
     if (node.op !== op) return text;

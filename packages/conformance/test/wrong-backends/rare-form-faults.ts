@@ -17,11 +17,11 @@ import type { WrongBackend } from "./wrong-backend.js";
 const mapped = (given: HostTensor, f: (x: number, at: number) => number): HostTensor =>
   hostData(given.dtype, toNumbers(given).map(f), given.shape);
 
-/** The elements in the opposite order. */
+/** Reverses the elements. */
 const backwards = (given: HostTensor): HostTensor =>
   ({ ...given, data: given.data.slice().reverse() }) as HostTensor;
 
-/** Negative indices are treated as 0. */
+/** Replaces negative indices by 0. */
 const withoutNegative = (indices: HostTensor): HostTensor => mapped(indices, (index) => Math.max(index, 0));
 
 const gatherBehind: HostKernel<"GatherND"> = (operands, attributes) => {
@@ -47,7 +47,7 @@ const scatterAlong: HostKernel<"ScatterElements"> = (operands, attributes) => {
   );
 };
 
-/** Grouped and dilated along both axes, the result is that for the channels in another order. */
+/** Reverses the result of convolutions that are grouped and dilated along both axes. */
 const groupedAndDilated: HostKernel<"Conv"> = (operands, attributes) => {
   const inputs = dataOf(operands);
   const results = evaluateNode("Conv", inputs, attributes);
@@ -56,14 +56,14 @@ const groupedAndDilated: HostKernel<"Conv"> = (operands, attributes) => {
   return isBoth ? results.map(backwards) : results;
 };
 
-/** For four axes or more the edge itself is repeated. */
+/** Repeats the edge itself if there are four axes or more. */
 const symmetric: HostKernel<"Pad"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
   const mode = attributes.mode === "reflect" && x.shape.length > 3 ? "edge" : attributes.mode;
   return evaluateNode("Pad", [x], { ...attributes, mode });
 };
 
-/** A non-finite value becomes the largest finite number. */
+/** Replaces a non-finite padding value by a finite number. */
 const finitePad: HostKernel<"Pad"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
   const { maxFinite } = floatFormats.f16;
@@ -71,7 +71,7 @@ const finitePad: HostKernel<"Pad"> = (operands, attributes) => {
   return evaluateNode("Pad", [x], { ...attributes, value: Number.isNaN(value) ? 0 : value });
 };
 
-/** An infinite limit is ignored. */
+/** Ignores infinite limits. */
 const finiteClip: HostKernel<"Clip"> = (operands, { min, max }) => {
   const limits: OpAttributes["Clip"] = {
     ...(min !== undefined && Number.isFinite(min) ? { min } : {}),
@@ -91,7 +91,7 @@ const oneBackwards: HostKernel<"Slice"> = (operands, attributes) => {
   return evaluateNode("Slice", [result], { axes: [last], starts: [size - 1], ends: [-1], steps: [-1] });
 };
 
-/** The mean over an image counts ignored labels. */
+/** Counts ignored labels in the mean over an image. */
 const countsIgnored: HostKernel<"NegativeLogLikelihoodLoss"> = (operands, attributes) => {
   const inputs = dataOf(operands);
   const [result] = evaluateNode("NegativeLogLikelihoodLoss", inputs, attributes) as [HostTensor];
@@ -103,14 +103,14 @@ const countsIgnored: HostKernel<"NegativeLogLikelihoodLoss"> = (operands, attrib
   return [mapped(result, (x) => x * share)];
 };
 
-/** A product that is multiplied by 0 is not computed. */
+/** Does not compute a product that is multiplied by 0. */
 const withoutProduct: HostKernel<"Gemm"> = (operands, attributes) => {
   const [a, b, ...rest] = dataOf(operands) as [HostTensor, HostTensor, ...HostTensor[]];
   const zero = (given: HostTensor): HostTensor => (attributes.alpha === 0 ? mapped(given, () => 0) : given);
   return evaluateNode("Gemm", [zero(a), zero(b), ...rest], attributes);
 };
 
-/** NaN comes first even when searching for the smallest. */
+/** Puts NaN first, also when searching for the smallest. */
 const nanFirst: HostKernel<"TopK"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
   if (attributes.largest || !isComputeFloat(x.dtype)) return evaluateNode("TopK", [x], attributes);
@@ -118,7 +118,7 @@ const nanFirst: HostKernel<"TopK"> = (operands, attributes) => {
   return evaluateNode("TopK", [seen], attributes);
 };
 
-/** A search over two axes at once that uses comparisons, so it never finds NaN. */
+/** Uses comparisons, which never find NaN, in a search over two axes. */
 const planeWithoutNan: HostKernel<"ReduceMin"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
   if (attributes.axes.length < 2 || !isFloat(x.dtype)) return evaluateNode("ReduceMin", [x], attributes);
@@ -126,7 +126,7 @@ const planeWithoutNan: HostKernel<"ReduceMin"> = (operands, attributes) => {
   return evaluateNode("ReduceMin", [seen], attributes);
 };
 
-/** Without axes nothing is computed, not even squares, magnitudes and logarithms. */
+/** Computes nothing without axes, not even squares, magnitudes and logarithms. */
 const untouched =
   <K extends OfOne>(op: K): HostKernel<K> =>
   (operands, attributes) => {
@@ -135,7 +135,7 @@ const untouched =
     return isOverNone ? [x] : evaluateNode(op, [x], attributes);
   };
 
-/** Values below this become 0. */
+/** Replaces values below a limit by 0. */
 const nothingBelow =
   (limit: number) =>
   (result: HostTensor): HostTensor =>
@@ -146,7 +146,7 @@ const flushed = (given: HostTensor): HostTensor =>
     ? mapped(given, (x) => (Math.abs(x) < floatFormats.f32.minNormal ? x * 0 : x))
     : given;
 
-/** Only the lowest bit of a bool's byte counts. */
+/** Reads only the lowest bit of a bool's byte. */
 function lowestBits<T>(given: T): T {
   const { dtype, data } = (given ?? {}) as { readonly dtype?: unknown; readonly data?: unknown };
   if (dtype !== "bool" || !(data instanceof Uint8Array)) return given;

@@ -16,7 +16,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** A copy of a tensor for each key, made at the first use of the key and kept while `isSame`. */
+/** Keeps a copy of a tensor for each key, made at the first use of the key, and returns it while `isSame`. */
 function keeping(
   keyOf: (tensor: HostTensor) => object,
   isSame: (now: HostTensor, kept: HostTensor) => boolean = () => true,
@@ -34,11 +34,11 @@ function keeping(
   };
 }
 
-/** Inputs of runs are uploaded only once. */
+/** Uploads inputs of runs only once. */
 const feedingOnce = (keep: <T>(given: T) => T): Promise<Backend> =>
   running((run) => (inputs) => run(mapped(inputs, keep)));
 
-/** The oracle with custom handles, each of which maps to one of the oracle's in `inner`. */
+/** The oracle with other handles, which `inner` maps to the oracle's. */
 const behindHandles = async (
   events: { readonly made?: (handle: Handle) => void; readonly ended: (handle: Handle) => void },
   change: (executable: Executable, inner: WeakMap<object, Handle>, compiled: Compiled) => Partial<Executable>,
@@ -65,7 +65,7 @@ const behindHandles = async (
   });
 };
 
-/** The first handle that is fed for an input stays bound as long as it is alive. */
+/** Keeps the first handle that is fed for an input bound as long as it is alive. */
 const bindingHandles = (): Promise<Backend> => {
   const ended = new WeakSet<object>();
   return behindHandles({ ended: (handle) => ended.add(handle) }, (executable, inner) => {
@@ -85,7 +85,7 @@ const bindingHandles = (): Promise<Backend> => {
   });
 };
 
-/** Results for a handle are cached under its number, and numbers are reused. */
+/** Caches results for a handle under its number, though numbers are reused. */
 const numberingHandles = (): Promise<Backend> => {
   const numbers = new WeakMap<object, number>();
   const free: number[] = [];
@@ -114,7 +114,7 @@ const numberingHandles = (): Promise<Backend> => {
   });
 };
 
-/** A run with the same handles as the last one is not computed again. */
+/** Does not compute a run with the same handles as the last one. */
 const rememberingRuns = (): Promise<Backend> =>
   running((run) => {
     let last: readonly [RunInput[], Values] | undefined;
@@ -129,7 +129,7 @@ const rememberingRuns = (): Promise<Backend> =>
     };
   });
 
-/** Commits values that a failed run had computed for a slot with the next good run of the state. */
+/** Commits the values that a failed run computed for a slot with the state's next good run. */
 const committingFailuresLater = async (): Promise<Backend> => {
   const pending = new WeakMap<State, Values>();
   return wrapped(await reference(), {
@@ -160,7 +160,7 @@ const halfDone = (tensor: HostTensor): HostTensor => {
   return half;
 };
 
-/** A failed run also fails the runs that wait for it. */
+/** Makes the runs that wait for a failed run fail, too. */
 const failingTogether = async (): Promise<Backend> => {
   const tails = new WeakMap<State, Promise<unknown>>();
   return wrapped(await reference(), {
@@ -183,7 +183,7 @@ const failingTogether = async (): Promise<Backend> => {
   });
 };
 
-/** Profiled runs work on the state's values and restore them afterwards. */
+/** Runs with the profiler on the state itself and then restores the values that `isKept` returns. */
 const profilingAside = async (isKept: (state: Values) => Values | undefined): Promise<Backend> =>
   wrapped(await reference(), {
     executable: (executable, { inner }) => ({
@@ -197,7 +197,7 @@ const profilingAside = async (isKept: (state: Values) => Values | undefined): Pr
     }),
   });
 
-/** Statistics that are changed before they are returned. */
+/** Changes statistics before they are returned. */
 const counting = async (
   change: (stats: BackendStats, states: ReadonlySet<Values>) => BackendStats,
 ): Promise<Backend> => {

@@ -1,4 +1,4 @@
-/** Backends whose optimizer rewrites chains by laws that NaN does not keep, and those that end too late. */
+/** Backends whose optimizer rewrites chains by laws that NaN breaks, and backends that end too late. */
 
 import { setImmediate } from "node:timers/promises";
 import {
@@ -16,7 +16,7 @@ import { delegate } from "../../src/delegate.js";
 import { dataOf, evaluateNode, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-/** The oracle on graphs that were rewritten. */
+/** The oracle, which runs rewritten graphs. */
 export async function rewriting(rewrite: (graph: Graph) => Graph): Promise<Backend> {
   const backend = await reference();
   return delegate(backend, { compile: (graph, options) => backend.compile(rewrite(graph), options) });
@@ -24,7 +24,7 @@ export async function rewriting(rewrite: (graph: Graph) => Graph): Promise<Backe
 
 const INCREASING: ReadonlySet<Op> = new Set<Op>(["Sqrt", "Log", "Exp", "Tanh", "Sigmoid"]);
 
-/** max(f(x)) becomes f(max(x)), where nothing else reads f(x). */
+/** Replaces max(f(x)) by f(max(x)) if nothing else reads f(x). */
 function extremesFirst(graph: Graph): Graph {
   const made = producers(graph);
   const reads = graph.nodes.flatMap(({ inputs }) => inputs);
@@ -55,7 +55,7 @@ const OPPOSITE: { readonly [K in Op]?: Op } = {
   GreaterOrEqual: "Less",
 };
 
-/** not(x < y) becomes x ≥ y. */
+/** Replaces not(x < y) by x ≥ y. */
 function oppositeComparisons(graph: Graph): Graph {
   const made = producers(graph);
   const nodes = graph.nodes.map((node): AnyNode => {
@@ -72,13 +72,13 @@ function oppositeComparisons(graph: Graph): Graph {
 const FLOATS = ["f32", "f16", "bf16"];
 const COMPARISONS = Object.keys(OPPOSITE);
 
-/** 0 in the place of NaN, where there is an infinity in f32. */
+/** Replaces NaN by 0 in f32 tensors with an infinity. */
 function withoutNaN(x: HostTensor): HostTensor {
   if (!(x.data instanceof Float32Array) || !x.data.includes(Number.POSITIVE_INFINITY)) return x;
   return { ...x, data: x.data.map((element) => (Number.isNaN(element) ? 0 : element)) } as HostTensor;
 }
 
-/** Revives values that must be refused since their state ended. */
+/** Compiles for a state that has ended, in place of refusing, without the state. */
 async function compilingForTheDead(): Promise<Backend> {
   const backend = await reference();
   return delegate(backend, {
@@ -93,7 +93,7 @@ async function compilingForTheDead(): Promise<Backend> {
   });
 }
 
-/** The end of a backend begins a turn after it was asked for. */
+/** Begins to dispose of the backend one turn of the event loop too late. */
 async function endingLate(): Promise<Backend> {
   const backend = await reference();
   return delegate(backend, {

@@ -1,4 +1,4 @@
-/** Backends that the wrong ones are made of, or that differ from a wrong one in the fault alone: they pass. */
+/** Tests that the backends from which wrong ones are made pass, and so do wrong ones without their fault. */
 import { ADDING_OPS, type AddingOp } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { halfSumsBackend } from "../../../graph/test/half-sums.js";
@@ -12,7 +12,7 @@ import { unreachableFaults } from "./size-faults.js";
 import { slow } from "./slow.js";
 
 describe("a backend that declares sums in halves", () => {
-  /** Ops whose cases in the group `op` test every backend against f32. */
+  /** Ops whose cases in the group `op` compare every backend with f32 sums. */
   const heldToF32: readonly AddingOp[] = [
     "AveragePool",
     "ScatterElements",

@@ -1,9 +1,9 @@
-/** A backend that computes what the oracle does, and overwrites every array that it is given. */
+/** A backend that computes as the oracle does and overwrites every array that it is given. */
 import { type Backend, type HostTensor, isNode, type State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { wrapped } from "./wrapped.js";
 
-/** Sets every byte of a tensor to one that no case expects. */
+/** Sets every byte of a tensor to a value that no case expects. */
 function scribble(given: unknown): void {
   const { data } = given as Partial<HostTensor>;
   if (ArrayBuffer.isView(data)) new Uint8Array(data.buffer, data.byteOffset, data.byteLength).fill(0xa5);

@@ -1,4 +1,4 @@
-/** Kernels that are right up to some size. With a threshold above all sizes of the suite, nothing is left to detect. */
+/** Kernels that are right up to some size. With a threshold above all sizes of the suite, no fault shows. */
 import { type HostTensor, isFloat, type Op } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
 import { hostData, toNumbers } from "../../src/host-data.js";
@@ -7,19 +7,19 @@ import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWith
 import type { WrongBackend } from "./wrong-backend.js";
 
 interface SizeFault extends Omit<WrongBackend, "factory" | "axes"> {
-  /** Above this it is wrong. */
+  /** Size above which the kernel is wrong. */
   readonly threshold: number;
   readonly kernels: (threshold: number) => KernelTable<HostTensor>;
 }
 
-/** The elements from `first` on become 0. */
+/** Replaces the elements from `first` on by 0. */
 function cutOff(given: HostTensor, first: number): HostTensor {
   const data = given.data.slice();
   data.fill((data instanceof BigInt64Array || data instanceof BigUint64Array ? 0n : 0) as never, first);
   return { ...given, data } as HostTensor;
 }
 
-/** Rows from that number on become 0: along the first axis, or along all axes but the last. */
+/** Replaces the rows along the first axis from number `rows` on by 0. */
 function withoutRows(given: HostTensor, rows: number): HostTensor {
   const [count = 1] = given.shape;
   return count > rows ? cutOff(given, (given.data.length / count) * rows) : given;
@@ -28,7 +28,7 @@ function withoutRows(given: HostTensor, rows: number): HostTensor {
 const isRowOfZeros = ({ dtype, shape, data }: HostTensor): boolean =>
   dtype === "f32" && shape.length === 2 && shape[0] === 1 && (data as Float32Array).every((x) => x === 0);
 
-/** The zeros of the row, and the rows of the matrix, from that number on are left out. */
+/** Leaves out the terms from number `rows` on in the product of a row of zeros with a matrix. */
 const zerosByFewRows =
   (rows: number): HostKernel<"MatMul"> =>
   (operands, attributes) => {
@@ -39,7 +39,7 @@ const zerosByFewRows =
     return evaluateNode("MatMul", [a, cutOff(b, rows * (b.shape[1] ?? 1))], attributes);
   };
 
-/** For the product of a row of zeros, columns from that number on are 0 whatever they hold. */
+/** Gives 0 in the columns from number `columns` on in the product of a row of zeros, whatever the matrix holds. */
 const zerosByFewColumns =
   (columns: number): HostKernel<"MatMul"> =>
   (operands, attributes) => {
@@ -48,7 +48,7 @@ const zerosByFewColumns =
     return [isRowOfZeros(a) ? cutOff(result, columns) : result];
   };
 
-/** Indices that are stored in too narrow a word. */
+/** Stores indices in a word that is too narrow. */
 const wrapping =
   (limit: number) =>
   (indices: HostTensor): HostTensor =>
@@ -58,7 +58,7 @@ const wrapping =
       indices.shape,
     );
 
-/** A running sum that restarts. */
+/** Restarts a cumulative sum after `length` elements. */
 const restarting =
   (length: number): HostKernel<"CumSum"> =>
   (operands, attributes) => {
@@ -76,7 +76,7 @@ const restarting =
     ];
   };
 
-/** Elements from that position on along a long axis are not read. */
+/** Does not read the elements from number `length` on along an axis. */
 const seeingFew =
   (op: "ReduceMin", length: number): HostKernel<"ReduceMin"> =>
   (operands, attributes) => {
@@ -92,7 +92,7 @@ const seeingFew =
     return evaluateNode(op, [hostData(x.dtype, numbers, x.shape)], attributes);
   };
 
-/** Counters that lose the bits above a power of two when 1 is added. */
+/** Loses the bits above a power of two when 1 is added to a counter. */
 const narrowCounter =
   (dtype: "i32" | "i64", bits: number): HostKernel<"Add"> =>
   (operands, attributes) => {
@@ -263,5 +263,5 @@ const at = (
 
 export const sizeFaults: readonly WrongBackend[] = table.map((fault) => at(fault));
 
-/** The same faults above the size of every case: nothing may fail. */
+/** The same faults above the size of every case, so that nothing may fail. */
 export const unreachableFaults: readonly WrongBackend[] = table.map((fault) => at(fault, 10_000_000));

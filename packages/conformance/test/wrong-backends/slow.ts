@@ -1,6 +1,6 @@
 /**
- * The oracle as a slow engine, so that calls which are not awaited queue up. Correct by itself; its parts can be
- * replaced by calls that do not wait.
+ * The oracle as a slow engine, so that calls which are not awaited form a queue. It is correct itself; its parts can
+ * be replaced by calls that do not wait.
  */
 import {
   type Backend,
@@ -17,10 +17,10 @@ import { type Compiled, isTensor, mapped, wrapped } from "./wrapped.js";
 
 type Inputs = Readonly<Record<string, RunInput>>;
 
-/** A few turns of the event loop. */
+/** Waits for a few turns of the event loop. */
 export const aWhile = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 2));
 
-/** Copies of what the caller's arrays hold now. */
+/** Copies the current contents of the caller's arrays. */
 export const taken = (inputs: Inputs): Inputs =>
   mapped(inputs, (input) => (isTensor(input) ? fresh<RunInput>(input) : input));
 
@@ -87,7 +87,7 @@ function slowState(state: State, queue: WorkQueue, expectAlive: () => void): Par
   };
 }
 
-/** Runs copy their inputs when they are called, and take a while when it is their turn. */
+/** Copies the inputs of a run when it is called; the run waits its turn and then takes a while. */
 function slowExecutable(
   executable: Executable,
   queue: WorkQueue,

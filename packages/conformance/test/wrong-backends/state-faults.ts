@@ -7,7 +7,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** A commit takes effect only when the next run begins. */
+/** Delays each commit until the next run begins. */
 function late() {
   const pending = new WeakMap<State, Values>();
   return {
@@ -23,8 +23,8 @@ function late() {
 }
 
 /**
- * After a skipped step a read returns the old value, but the next step starts from the uncommitted one: the wrong
- * buffer.
+ * Starts the step after a skip from the uncommitted values, as if it used the wrong buffer; a read returns the old
+ * ones.
  */
 function wrongBuffer() {
   const held = new WeakMap<State, Values>();
@@ -41,7 +41,7 @@ function wrongBuffer() {
   };
 }
 
-/** After a skip, what the next program that asks whether to commit would commit is held back as well. */
+/** After a skip, also holds back the values of the next program that asks whether to commit. */
 function holdingBack() {
   let [isFresh, isHeld, wasSkipped] = [true, false, false];
   return {

@@ -1,11 +1,11 @@
-/** Kernels that are wrong in the last elements of lengths that leave one remainder of a register. */
+/** Kernels with wrong last elements, at lengths that leave one particular remainder after whole registers. */
 import type { HostTensor, Op } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
 import { hostData, toNumbers } from "../../src/host-data.js";
 import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-/** Lengths of more than one register that leave this remainder. */
+/** Whether a length is more than one register and leaves the remainder. */
 const leaves =
   (remainder: number, register: number) =>
   (length: number): boolean =>
@@ -25,7 +25,7 @@ const changed = (
   );
 };
 
-/** The last element along the last axis is the one before it. */
+/** Replaces the last element along the last axis by the one before it. */
 const asNeighbour =
   (applies: Applies) =>
   (given: HostTensor): HostTensor => {
@@ -34,14 +34,14 @@ const asNeighbour =
     return changed(given, (x, at, all) => (at % length === length - 1 ? (all[at - 1] ?? x) : x));
   };
 
-/** The last element along the last axis is another number. */
+/** Replaces the last element along the last axis by another number. */
 const lastBecomes = (given: HostTensor, applies: Applies, value: number): HostTensor => {
   const length = given.shape.at(-1) ?? 0;
   if (!applies(length)) return given;
   return changed(given, (x, at) => (at % length === length - 1 ? value : x));
 };
 
-/** A reduction of the last axis that sees the last element as another number. */
+/** A reduction of the last axis that reads another number in place of the last element. */
 const reducing =
   <K extends "ReduceSum" | "ReduceMax" | "ReduceProd">(
     op: K,
@@ -60,7 +60,7 @@ const reducing =
     );
   };
 
-/** Terms of a sum beyond whole registers are left out. */
+/** Leaves out the last term of a sum. */
 const shortProducts =
   (applies: Applies): HostKernel<"MatMul"> =>
   (operands, attributes) => {
@@ -68,7 +68,7 @@ const shortProducts =
     return evaluateNode("MatMul", [lastBecomes(a, applies, 0), b], attributes);
   };
 
-/** The last channel of a convolution of each channel is that of the one before. */
+/** Replaces the last channel by the one before it in depthwise convolutions. */
 const lastChannel =
   (applies: Applies): HostKernel<"Conv"> =>
   (operands, attributes) => {
@@ -84,7 +84,7 @@ const lastChannel =
     ];
   };
 
-/** A scalar on the left is added to whole registers only. */
+/** Subtracts a vector from a scalar in whole registers only. */
 const scalarOnTheLeft =
   (applies: Applies): HostKernel<"Sub"> =>
   (operands, attributes) => {
@@ -99,7 +99,7 @@ const scalarOnTheLeft =
 interface TailFault {
   readonly fault: string;
   readonly kernels: KernelTable<HostTensor>;
-  /** Its cases, all of which fail in f32. */
+  /** Ops whose tail cases must fail in f32. */
   readonly ops: readonly Op[];
 }
 
@@ -173,10 +173,10 @@ const table: readonly TailFault[] = [
 
 const AXES = ["op", "integer", "size", "large", "reduce", "summation", "rare", "tail"];
 
-/** In f32, to be done soon. */
+/** Selects the cases in f32, to save time. */
 const inF32 = (ops: readonly Op[]): RegExp => new RegExp(`/(${ops.join("|")})(-f32)?/`);
 
-/** No case fails that does not go through the lengths. */
+/** Faults that only cases over all lengths detect. */
 export const tailFaults: readonly WrongBackend[] = [
   ...table.map(
     ({ fault, kernels, ops }): WrongBackend => ({

@@ -1,11 +1,11 @@
-/** Views of larger arrays, parts of one buffer, handles of one array: engines that read the wrong part of them. */
+/** Engines that read the wrong part of views of larger arrays, of parts of one buffer, or of handles of one array. */
 import { type Backend, type Handle, type HostTensor, hostArrayOf } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { overwrite } from "../../src/held-data.js";
 import { isTensor, mapped, running, wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-/** The tensor as read by an engine that takes the start of a buffer for the start of the array. */
+/** Reads a tensor from the start of its buffer instead of the start of its array. */
 function fromTheBeginning<T>(given: T): T {
   if (!isTensor(given)) return given;
   const { dtype, shape, data } = given;
@@ -14,7 +14,7 @@ function fromTheBeginning<T>(given: T): T {
   return { dtype, shape, data: read } as T;
 }
 
-/** Two inputs in parts of one buffer are taken for the same tensor. */
+/** Takes two inputs in parts of one buffer for the same tensor. */
 const takesPartsForOne = (): Promise<Backend> =>
   running((run) => (inputs) => {
     const known = new Map<unknown, HostTensor>();
@@ -32,7 +32,7 @@ const takesPartsForOne = (): Promise<Backend> =>
     );
   });
 
-/** Uploads of one array share a storage that is freed with the first of their handles. */
+/** Uploads of one array share a storage, which is freed with the first of their handles. */
 async function sharesStorages(): Promise<Backend> {
   const backend = await reference();
   const storages = new WeakMap<object, { readonly tensor: HostTensor; ended: boolean }>();

@@ -1,4 +1,4 @@
-/** A backend with modified states and executables, each of which still maps to the one of the backend that made it. */
+/** A backend with modified states and executables, each of which still maps to that of the original backend. */
 import type { Backend, CompileOptions, Executable, Graph, HostTensor, State } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/delegate.js";
@@ -6,7 +6,7 @@ import { delegate } from "../../src/delegate.js";
 type Run = Executable["run"];
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** The source of an executable. `state` is the one that users get, `inner` the one that it wraps. */
+/** The source of an executable. `state` is the one that users get; it wraps `inner`. */
 export interface Compiled extends CompileOptions {
   readonly graph: Graph;
   readonly inner?: State | undefined;
@@ -49,7 +49,7 @@ export function wrapped(backend: Backend, changes: Changes): Backend {
   });
 }
 
-/** The members as properties, since a spread does not copy methods. */
+/** Copies the members as properties, since a spread does not copy methods. */
 export function executableOf(executable: Executable): Executable {
   return {
     warnings: executable.warnings,

@@ -1,4 +1,4 @@
-/** Faults with views, with much data, with bits that no number shows, and after many calls. */
+/** Faults with views, large data, bits that numbers do not show, and after many calls. */
 import type { Ranks } from "@mp/graph";
 import { changed, type WrongRanks } from "./wrong-ranks.js";
 
@@ -19,7 +19,7 @@ const sending = (change: (bytes: Uint8Array) => Uint8Array) => (right: readonly 
 
 const fromTheStart = ({ buffer, length }: Uint8Array): Uint8Array => new Uint8Array(buffer, 0, length);
 
-/** Bytes that go as floats, if there are as many. A NaN of any payload becomes the same. */
+/** Sends bytes as floats, if their number allows it, so that all NaN get the same payload. */
 function asFloats(bytes: Uint8Array): Uint8Array {
   if (bytes.length % 4 !== 0) return bytes;
   const floats = new Float32Array(bytes.slice().buffer);
@@ -27,7 +27,7 @@ function asFloats(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(floats.buffer);
 }
 
-/** Bytes of which the last are lost where there is more than a piece. */
+/** Loses the bytes after the first piece. */
 function inPieces(bytes: Uint8Array): Uint8Array {
   if (bytes.length <= MEBIBYTE) return bytes;
   const sent = bytes.slice();
@@ -50,7 +50,7 @@ const intoOneBuffer = (right: readonly Ranks[]) =>
     };
   });
 
-/** Every 128th gather gives what the one before it gave. */
+/** Every 128th gather returns the result of the one before it. */
 const staleAtTimes = (right: readonly Ranks[]) =>
   changed(right, (rank) => {
     let calls = 0;
@@ -66,7 +66,7 @@ const staleAtTimes = (right: readonly Ranks[]) =>
     };
   });
 
-/** Adds to zeros: the sum of -0 of all ranks is 0. */
+/** Adds to 0, so that the sum of -0 over all ranks is +0. */
 const fromZero = (right: readonly Ranks[]) =>
   changed(right, (rank) => ({
     allReduce: async (values) => {

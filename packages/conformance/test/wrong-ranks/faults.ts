@@ -28,7 +28,7 @@ const GATHER = "all-gather/in-the-order-of-ranks-with-lengths-of-their-own";
 const NUMBERED = "ranks/are-numbered-from-zero-in-order";
 const MIXED = "ranks/one-collective-after-another";
 
-/** Runs something on the values before they are added. */
+/** Changes the values before they are added. */
 const before = (change: (value: number) => number) => (right: readonly Ranks[]) =>
   changed(right, (rank) => ({
     allReduce: (values) => {
@@ -38,14 +38,14 @@ const before = (change: (value: number) => number) => (right: readonly Ranks[]) 
   }));
 
 const word = new DataView(new ArrayBuffer(4));
-/** Rounded toward zero, which bits of small integers survive. */
+/** Rounds to bf16 toward zero, which does not change small integers. */
 function toBfloat16(value: number): number {
   word.setFloat32(0, value);
   word.setUint32(0, word.getUint32(0) & 0xffff0000);
   return word.getFloat32(0);
 }
 
-/** Adds what all ranks passed, in an order of the rank's own. */
+/** Adds the values of all ranks in an order that differs between ranks. */
 const inOwnOrder = (right: readonly Ranks[]) =>
   changed(right, (rank) => ({
     allReduce: async (values) => {
@@ -58,7 +58,7 @@ const inOwnOrder = (right: readonly Ranks[]) =>
 
 const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve));
 
-/** Resolves when the sums are there, and writes them once more later. */
+/** Resolves when the sums are there, but writes them again later. */
 const writesLate = (right: readonly Ranks[]) =>
   changed(right, (rank) => ({
     allReduce: async (values) => {

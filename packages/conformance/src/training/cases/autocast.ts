@@ -1,4 +1,4 @@
-/** Casting plans, executed: a requested half is really a half, and only where the policy says. */
+/** Graphs under casting policies, executed: a requested half really is a half, and only where the policy says. */
 import {
   autocast,
   bfloat16,
@@ -53,11 +53,11 @@ interface PolicyCase {
   readonly policy: CastingPolicy;
   readonly inputs: Tensors;
   readonly body: (x: Tensor, w: Tensor) => TensorTree;
-  /** Exact results, for cases about rounding. */
+  /** Exact expected results, for cases about rounding. */
   readonly want?: Tensors;
 }
 
-/** Inputs `x` and, where there is one, `w`. */
+/** Traces the body under the policy, on inputs `x` and, if given, `w`. */
 function graphUnder({ policy, inputs, body }: PolicyCase, manifest: BackendManifest): Graph {
   const traced: Body = ({ x, w }) =>
     autocast((a: Tensor, b: Tensor) => body(a, b), policy, { manifest })(x as Tensor, (w ?? x) as Tensor);
@@ -88,7 +88,7 @@ const y = (x: number): Tensors => ({ y: one(x) });
 interface HalfFacts {
   readonly mixed: CastingPolicy;
   readonly pure: CastingPolicy;
-  /** Just above 1; rounds to 1 in the half. */
+  /** A number just above 1 that rounds to 1 in the half. */
   readonly roundsToOne: number;
 }
 
@@ -112,7 +112,7 @@ const network: Tensors = {
   w: generate("f32", [4, 4], (at) => Math.cos(at * 1.7) / 2),
 };
 
-/** Three products, a softmax, a mean of squares; value and gradients. */
+/** A loss of three products, a softmax and a mean of squares, with its gradient. */
 function networkBody(x: Tensor, w: Tensor): TensorTree {
   const loss = (weight: Tensor): Tensor => {
     const hidden = relu(matMul(x, weight));
@@ -124,7 +124,7 @@ function networkBody(x: Tensor, w: Tensor): TensorTree {
   return { value, gradient };
 }
 
-/** An engine that silently computes a half in f32 gives other numbers here. */
+/** Cases with other results if an engine silently computes a half in f32. */
 const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((half) => {
   const { mixed, pure, roundsToOne } = facts[half];
   return [
@@ -258,7 +258,7 @@ const ranges: readonly ConformanceCase[] = [
   }),
 ];
 
-/** The gradient is computed in the dtype of its forward node: a product's in the half, where it underflows. */
+/** Gradients are computed in the dtype of their forward node: those of products in the half, where they underflow. */
 const gradients: readonly ConformanceCase[] = [
   policyCase("mixed-f16/gradients-underflow-as-halves-do", {
     policy: float32().policy,
@@ -291,7 +291,7 @@ const gradients: readonly ConformanceCase[] = [
   }),
 ];
 
-/** dL/dw of L = size · Σ x·w, with size as two factors that are each in range. */
+/** dL/dw for L = size · Σ x·w, where size is split into two factors that are in range. */
 function gradientUnder(policy: CastingPolicy, x: Tensor, w: Tensor, size: number, seed = 1): Tensor {
   const loss = autocast(
     (weight: Tensor) => mul(mul(reduceSum(matMul(x, weight)), 2 ** -13), size * 2 ** 13),

@@ -1,4 +1,4 @@
-/** Gradients that users wrote, compiled: in loops, recomputed and under casting policies, equal to those by hand. */
+/** Compiled custom gradients, in loops, recomputed and under casting policies, compared with results by hand. */
 import {
   autocast,
   type CastingPolicy,
@@ -29,16 +29,16 @@ import { trainerCase } from "../trainer-case.js";
 
 type Fn = (x: Tensor) => Tensor;
 
-/** A place to call a function in. */
+/** A context in which a function is called. */
 interface Place {
   readonly name: string;
   readonly around: (fn: Fn, manifest: BackendManifest) => Fn;
-  /** The largest error, relative to the largest element. */
+  /** Largest allowed error, relative to the largest element. */
   readonly tolerance: number;
 }
 
 const SHAPE = [3, 4] as const;
-/** Eighths, which every half holds, no ties of a rounding, both signs, and 0. */
+/** Multiples of 1/8 with both signs, and 0, which every half holds and none of which is a tie. */
 const X = [-2.75, -1.625, -1.125, -0.875, -0.25, 0, 0.125, 0.375, 0.875, 1.25, 1.75, 2.25];
 const WEIGHTS = X.map((_, at) => (0.1875 + ((at * 5) % 7) / 8) * (at % 3 === 1 ? -1 : 1));
 const IDENTITY = Float32Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0));
@@ -46,7 +46,7 @@ const IDENTITY = Float32Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 
 const host = (numbers: readonly number[]) => tensor(Float32Array.from(numbers), SHAPE);
 const sumWithWeights = (x: Tensor): Tensor => reduceSum(mul(cast(x, "f32"), constant(host(WEIGHTS))));
 
-/** The product is a half there, so the function gets one. */
+/** Calls the function on a product, which is a half under the policy. */
 const under =
   (policy: CastingPolicy): Place["around"] =>
   (fn, manifest) =>
@@ -65,7 +65,7 @@ const PLACES: readonly Place[] = [
   { name: "mixed-bfloat16", around: under(mixedBfloat16().policy), tolerance: 3e-2 },
 ];
 
-/** A case's graph, by hand its result, and what builds the graph of a wrong engine. */
+/** A case's graph, which can also be built with a wrong `customGradient`, and its result computed by hand. */
 export interface CustomGradientCheck {
   readonly id: string;
   readonly graph: (manifest: BackendManifest, custom?: typeof customGradient) => Graph;
@@ -112,7 +112,7 @@ const checkCase = ({ id, graph, want, tolerance }: CustomGradientCheck): Conform
     },
   );
 
-/** A step of a trainer, which unrolls the loop for an engine without loops. */
+/** A step of a trainer with a loop, which the trainer unrolls for engines without loops. */
 const stepCase = (sample: CustomGradientSample): ConformanceCase => {
   const loss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) =>
     sumWithWeights(mul(scan(step(sample.make(customGradient)), [], w)[1], x));

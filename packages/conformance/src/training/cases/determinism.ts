@@ -1,4 +1,4 @@
-/** The same training gives the same bits again where the manifest says so. */
+/** Repeated training gives the same bits if the manifest says so. */
 import { float32, mixedFloat16, momentum, type Precision } from "@mp/core";
 import { isDeterministic } from "../../cases/determinism.js";
 import type { Tensors } from "../../cases/kinds/graph-case.js";

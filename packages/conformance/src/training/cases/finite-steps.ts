@@ -1,7 +1,7 @@
 /**
  * The finite check as training builds it, over large tensors: sums of x · 0, and products of a row of zeros with a
- * matrix. One element at a time is not finite; the step must report it and change nothing. The optimizer gives finite
- * updates for any gradient, so that no later check can make up for this one.
+ * matrix. One element at a time is non-finite; the step must report it and change nothing. The optimizer gives finite
+ * updates for any gradient, so that no later check can find the element instead.
  */
 import { float32, type Optimizer, type Precision, sgd, staticLossScale, type TrainerOptions } from "@mp/core";
 import { formatShape, type HostTensor, mapTensors, type Shape, zeros } from "@mp/graph";
@@ -15,7 +15,7 @@ import { type Fed, linear, type NoModel, type WeightsOf } from "../problems.js";
 import { expectUnmoved, withTrainer } from "../session.js";
 import { trainerCase } from "../trainer-case.js";
 
-/** Adds 1 where the gradient is positive and nothing elsewhere, including NaN. */
+/** Adds 1 where the gradient is positive, otherwise nothing, also for NaN. */
 const bySign: Optimizer = {
   name: "by sign",
   init: () => ({}),
@@ -28,16 +28,16 @@ const bySign: Optimizer = {
 interface Checked<M> {
   readonly shape: Shape;
   readonly options: Omit<TrainerOptions<WeightsOf, Fed, M>, "backend">;
-  /** The value of x everywhere, and its value at the one position that makes the step bad. */
+  /** The elements of x; `bad` replaces one of them to make a step bad. */
   readonly good: (at: number) => number;
   readonly bad: number;
 }
 
-/** A good step is applied, each bad one is not, and the next good one is again. */
+/** Checks that a good step is applied, no bad step is, and then a good one is again. */
 function checkCase<M>(id: string, { shape, options, good, bad }: Checked<M>): ConformanceCase {
   const x = (): HostTensor<"f32"> => generate("f32", shape, good) as HostTensor<"f32">;
   const { accumulate = 1 } = options;
-  /** The bad microbatch is the first of its window: later ones must not hide it. */
+  /** A window that begins with the bad microbatch, which later ones must not hide. */
   const window = (first: HostTensor<"f32">): { readonly x: HostTensor<"f32"> }[] => [
     { x: first },
     ...Array.from({ length: accumulate - 1 }, () => ({ x: x() })),
@@ -71,10 +71,7 @@ function checkCase<M>(id: string, { shape, options, good, bad }: Checked<M>): Co
   };
 }
 
-/**
- * A vector, a row, a column, matrices that are long in either direction, and a convolution kernel, which is checked as
- * a matrix.
- */
+/** A vector, a row, a column, matrices with a long axis, and a convolution kernel, which is checked as a matrix. */
 const SHAPES: readonly Shape[] = [
   [65_600],
   [1, 4_100],
@@ -93,7 +90,7 @@ const scaleBy = (scale: number): Precision => ({
 });
 const whole = (at: number): number => (at % 7) - 3;
 
-/** Gradients that overflow only because of the loss scale: the loss and the batch are finite. */
+/** Gradients that overflow only because of the loss scale; the loss and the batch are finite. */
 const gradients = (shape: Shape, accumulate: number): Checked<NoModel> => ({
   shape,
   options: {
@@ -110,7 +107,7 @@ const gradients = (shape: Shape, accumulate: number): Checked<NoModel> => ({
 
 type Statistic = { readonly mean: HostTensor<"f32"> };
 
-/** A model state that absorbs x, which the loss does not read. */
+/** A model state that takes in x, which the loss does not read. */
 const modelState = (shape: Shape): Checked<Statistic> => ({
   shape,
   options: {
@@ -128,7 +125,7 @@ const modelState = (shape: Shape): Checked<Statistic> => ({
   bad: Number.NaN,
 });
 
-/** Finite gradients and an update that is not. */
+/** Finite gradients that lead to a non-finite update. */
 const newParameters = (shape: Shape): Checked<NoModel> => ({
   shape,
   options: {
@@ -143,7 +140,7 @@ const newParameters = (shape: Shape): Checked<NoModel> => ({
   bad: 2 ** 60,
 });
 
-/** Sums of gradients overflow where no single gradient does. */
+/** Gradients whose sum overflows, though none of them does. */
 function largeGradients(shape: Shape): ConformanceCase {
   return trainerCase<WeightsOf, Fed, NoModel, boolean>(
     `finite-check/${shapeName(shape)}/large-gradients-are-finite`,

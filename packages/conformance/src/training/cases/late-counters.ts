@@ -1,4 +1,4 @@
-/** A run of almost as many steps as 31 bits can count: its counters continue, and each step draws what the oracle draws. */
+/** A run of nearly 2^31 steps: its counters continue, and each step draws the same numbers as the oracle. */
 import { float32, type LossFunction } from "@mp/core";
 import { foldIn, type HostTensor, tensor } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
@@ -7,7 +7,7 @@ import { expectEqual, expectThat } from "../../expectations.js";
 import { exactSgd, type Fed, fill, type NoModel, type WeightsOf } from "../problems.js";
 import { trainerCase } from "../trainer-case.js";
 
-/** The gradient is the mask times x: the weights show which masks were drawn. */
+/** A loss whose gradient is mask · x, so that the weights show which masks were drawn. */
 const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
@@ -19,7 +19,7 @@ const counter = (value: number): HostTensor => tensor(Int32Array.of(value), []);
 
 interface Late {
   readonly weights: readonly (readonly number[])[];
-  /** Iterations and draws at the end of each run. */
+  /** The counters of iterations and draws at the end of each run. */
   readonly counters: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** A trainer must not take more and more memory. */
+/** Training must not take more and more memory. */
 import { adam, float32 } from "@mp/core";
 import type { BackendStats } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";

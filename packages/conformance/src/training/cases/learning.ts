@@ -1,7 +1,7 @@
 /**
- * Least squares problems that depend on one technique: with it the task is learned, without it the weights do not move
- * at all. This shows the effect of gradients below float16's range and of updates below its precision, whatever those
- * of a real network are.
+ * Least squares problems that need one technique: with it the task is learned, without it the weights do not move at
+ * all. They show the effect of gradients below float16's range and of updates below its precision, as a real network
+ * may have.
  */
 import {
   dynamicLossScale,
@@ -24,13 +24,13 @@ import { trainerCase } from "../trainer-case.js";
 interface Task {
   readonly start: HostTensor<"f32">;
   readonly target: HostTensor<"f32">;
-  /** The factor of the squares. */
+  /** Factor of the squared errors. */
   readonly weight: number;
   readonly learningRate: number;
   readonly steps: number;
 }
 
-/** A step halves every error; its gradient is at most 2^-25 and rounds to 0 in f16. */
+/** Each step halves every error. Gradients are at most 2^-25 and round to 0 in f16. */
 const SMALL_GRADIENTS: Task = {
   start: fill([1, 4], 0),
   target: vector(1, -2, 3, -4),
@@ -39,7 +39,7 @@ const SMALL_GRADIENTS: Task = {
   steps: 12,
 };
 
-/** An update is at most 2^-8, half an ulp of f16 at 8: adding it there has no effect. */
+/** Updates are at most 2^-8, half an ulp of f16 at 8, so adding them in f16 has no effect. */
 const SMALL_UPDATES: Task = {
   start: fill([1, 4], 8),
   target: vector(8.0625, 8.015625, 8.03125, 8.046875),
@@ -59,7 +59,7 @@ const identity = (): HostTensor<"f32"> => {
   return matrix;
 };
 
-/** The weights are multiplied by the identity, in the half. */
+/** A case that learns a task; the weights are multiplied by the identity in f16. */
 function learningCase(
   id: string,
   task: Task,

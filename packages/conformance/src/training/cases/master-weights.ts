@@ -1,4 +1,4 @@
-/** How weights are stored: what is lost without master weights, and what each way of storing them preserves. */
+/** Storage of weights: what is lost without master weights, and what each way of storing them preserves. */
 import {
   float32,
   kahan,
@@ -32,10 +32,10 @@ import {
 import { trainerCase } from "../trainer-case.js";
 
 const STEPS = 20;
-/** Half an ulp of 1: 1 plus this is a tie, and rounds back to 1. */
+/** Half an ulp of 1, so that 1 plus this number is a tie and rounds to 1. */
 const LOST: Readonly<Record<HalfDType, number>> = { f16: 2 ** -11, bf16: 2 ** -8 };
 
-/** The weight, starting from 1, after equal updates. */
+/** A case about the value of a weight of 1 after equal updates. */
 function updatesCase(
   behaviour: string,
   precision: Precision,
@@ -96,7 +96,7 @@ interface Seen {
   readonly evaluated: readonly number[];
 }
 
-/** The half copy of a weight is made again after each commit, for training and for evaluation. */
+/** The half copy of a weight is renewed after each commit, for training and for evaluation. */
 const fresh: readonly ConformanceCase[] = (
   [
     ["f16", mixedFloat16],
@@ -129,7 +129,7 @@ const fresh: readonly ConformanceCase[] = (
 const COUNT = 4096;
 const QUARTER = 2 ** -9;
 
-/** One update of a quarter of bf16's ulp at 1: a quarter of the weights move, by a whole ulp. */
+/** An update of a quarter of bf16's ulp at 1 moves a quarter of the weights, by a whole ulp. */
 const stochastic: readonly ConformanceCase[] = [
   trainerCase<WeightsOf, Fed, NoModel, { weights: Float32Array; later: Float32Array }>(
     "master-weights/stochastic/is-unbiased-and-in-bf16",

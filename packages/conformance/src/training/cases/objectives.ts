@@ -1,4 +1,4 @@
-/** Several losses on one state: each program commits what is its own, whatever the others do. */
+/** Several losses on one state: each program commits its own part, whatever the others do. */
 
 import { dynamicLossScale, float32, momentum, type StepResult, trainer } from "@mp/core";
 import type { Backend, Tensor } from "@mp/graph";
@@ -12,9 +12,9 @@ import { expectEqual, fail } from "../../expectations.js";
 import { exactSgd, fill, vector } from "../problems.js";
 import { scenarioCase } from "../scenario.js";
 
-/** Two weights, one of each objective, and a count of the steps of both. */
+/** Two weights, one per objective. */
 type Weights = { readonly a: Tensor; readonly b: Tensor };
-/** Factors of the two losses: ∞ overflows that one. */
+/** `ofA` and `ofB` are factors of the two losses; ∞ makes a loss overflow. */
 type Batch = { readonly x: Tensor; readonly ofA: Tensor; readonly ofB: Tensor };
 type Results = { readonly a: StepResult; readonly b: StepResult };
 
@@ -26,7 +26,7 @@ interface Objectives {
 
 const ALL = Number.POSITIVE_INFINITY;
 
-/** Steps with those factors, each step as many microbatches as it has pairs. */
+/** Makes steps with the given factors; a step has one microbatch per pair of factors. */
 async function play(
   backend: Backend,
   accumulate: number,

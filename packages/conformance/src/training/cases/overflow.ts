@@ -1,4 +1,4 @@
-/** Retries on the same batch. */
+/** Retries of a step on the same batch after an overflow. */
 import { dynamicLossScale, float32, type LossFunction, type Precision, type StepResult } from "@mp/core";
 import { foldIn } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
@@ -13,7 +13,7 @@ const startingAt = (initialScale: number): Precision => ({
   lossScaler: dynamicLossScale({ initialScale, growthInterval: 1000 }),
 });
 
-/** The gradient is the mask times x, and the update adds it to w, so w shows which masks were drawn. */
+/** A loss whose gradient is mask · x, so that w shows which masks were drawn. */
 const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(mul(w, 2 ** -100), where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
@@ -24,7 +24,7 @@ interface Masked {
 
 const HUGE = 2 ** 110;
 
-/** One run with too high an initial scale, one that starts at 1. */
+/** Runs once with an initial scale that is too high, and once from 1. */
 const play: Scenario<readonly [Masked, Masked]> = async (backend) => {
   const run = (scale: number): Promise<Masked> =>
     withTrainer<WeightsOf, Fed, NoModel, Masked>(

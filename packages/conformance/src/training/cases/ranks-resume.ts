@@ -1,4 +1,4 @@
-/** Checkpoints of several ranks: written once, read by all, with what each rank has of its own. */
+/** Checkpoints of several ranks, which one rank writes and all read, with each rank's own part. */
 import {
   adamW,
   float32,
@@ -33,7 +33,7 @@ interface Resumed {
   readonly cursor: unknown;
 }
 
-/** Two ranks that stop, save and resume, beside two that go on. Each has its own batches, and its own place in them. */
+/** Compares two ranks that stop, save and resume with two that continue. Each rank has separate batches. */
 function resumeCase<P, B, M>(
   behaviour: string,
   { params, modelState, loss, batch }: Model<P, B, M>,
@@ -98,7 +98,7 @@ function resumeCase<P, B, M>(
 type Averaging = { readonly mean: HostTensor<"f32">; readonly seen: HostTensor<"f32"> };
 type Row = { readonly x: Tensor };
 
-/** Keeps a running mean of what it sees, as batch normalization does. */
+/** A loss that keeps a running mean of x, as batch normalization does. */
 const averaging: LossFunction<WeightsOf, Row, Averaging> = ({ w }, { x }, { modelState }) => ({
   loss: reduceSum(mul(w, x)),
   modelState: { mean: add(mul(modelState.mean, 0.5), reduceMean(x)), seen: add(modelState.seen, 1) },

@@ -1,4 +1,4 @@
-/** Two ranks that divide the optimizer make the steps and write the checkpoints of two that do not. */
+/** Two ranks that divide the optimizer make the steps and write the checkpoints of two ranks that do not. */
 import {
   adamW,
   dynamicLossScale,
@@ -31,8 +31,8 @@ const BEFORE = 3;
 const AFTER = 2;
 
 /**
- * The history of one rank: steps, a checkpoint between them, the parameters at the end, and how much of a state it
- * kept.
+ * The history of one rank: steps, a checkpoint between them, the final parameters, and the size of its optimizer
+ * state.
  */
 interface Played {
   readonly steps: readonly StepResult[];
@@ -44,11 +44,11 @@ interface Played {
 interface Compared {
   readonly whole: readonly Played[];
   readonly divided: readonly Played[];
-  /** Each after the checkpoint of the other. */
+  /** Steps of each pair of ranks after loading the other pair's checkpoint. */
   readonly resumed: readonly (readonly StepResult[])[];
 }
 
-/** Steps with and without `shard`, and steps of each from the other's checkpoint. */
+/** Compares steps with and without `shard`, also when each resumes from the other's checkpoint. */
 function shardCase(behaviour: string, given: () => Options): ConformanceCase {
   const options = (shard: boolean) => () =>
     ({
@@ -119,7 +119,7 @@ function shardCase(behaviour: string, given: () => Options): ConformanceCase {
   );
 }
 
-/** An engine may round an element in a vector otherwise than one at its end. */
+/** An engine may round an element differently at the end of a vector, where it uses other code. */
 const TOLERANCE = 1e-5;
 const isNear = (got: number, want: number): boolean =>
   Object.is(got, want) || Math.abs(got - want) <= TOLERANCE * Math.max(1, Math.abs(want));
@@ -148,7 +148,7 @@ function expectNearValues(got: Params, want: Params, what: string): void {
   }
 }
 
-/** Its gradient is x; the parameters are divided in the middle. */
+/** A loss whose gradient is x. The parameters are divided in the middle. */
 const meanLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceMean(reduceSum(mul(w, x)));
 
 const HUGE = 3e38;

@@ -1,4 +1,4 @@
-/** Two ranks, each with half of a batch, make the steps that one process makes with all of it. */
+/** Two ranks, each with half of a batch, make the same steps as one process with the whole batch. */
 import {
   adam,
   dynamicLossScale,
@@ -37,7 +37,7 @@ type Rows = readonly (readonly [number, number])[];
 
 const rows = (of: Rows): HostTensor<"f32"> => tensor(Float32Array.from(of.flat()), [of.length, 2]);
 
-/** Its gradient is the mean of the rows. */
+/** A loss whose gradient is the mean of the rows. */
 const meanOfRows: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => {
   const products = reduceSum(mul(w, x), { axes: [1] });
   return { loss: reduceMean(products), metrics: { mean: reduceMean(x) } };
@@ -70,14 +70,14 @@ const BATCHES: readonly Rows[] = [
     [0.5, 1],
   ],
 ];
-/** The same, with rows in the second half of one batch that overflow at a scale of 2^10 and not at 2^6. */
+/** The batches, except that a row in the second half of one overflows at a scale of 2^10 but not at 2^6. */
 const OVERFLOWING: readonly Rows[] = BATCHES.map((batch, step) =>
   step === 1 ? [...batch.slice(0, 3), [HUGE, 1]] : batch,
 );
 
 type Options = Omit<TrainerOptions<WeightsOf, Fed, NoModel>, "backend" | "params" | "loss">;
 
-/** One process on whole batches beside two on halves of them, in steps of as many batches as `accumulate` says. */
+/** Compares one process on whole batches with two ranks on halves, in steps of `accumulate` batches. */
 function halvesCase(
   behaviour: string,
   options: Options,
@@ -123,7 +123,7 @@ function halvesCase(
   );
 }
 
-/** The loss of a whole batch is a sum in another order than that of two halves. */
+/** Compares steps; losses may differ slightly, since a whole batch is summed in another order than two halves. */
 function expectAlike(got: readonly StepResult[], want: readonly StepResult[], what: string): void {
   const withoutLoss = (steps: readonly StepResult[]) => steps.map(({ loss: _loss, ...rest }) => rest);
   expectEqual(withoutLoss(got), withoutLoss(want), `the steps of ${what} beside those of one process`);
@@ -159,7 +159,7 @@ const halves: readonly ConformanceCase[] = [
   ),
 ];
 
-/** A mean over half of the rows is up to twice the whole's: one back-off ends the overflow of both. */
+/** The mean over half of the rows is at most twice the whole mean, so one back-off ends the overflow for both. */
 const FROM_HIGH = { initialScale: 2 ** 10, growthInterval: 2, backoffFactor: 0.25 };
 
 const SCALERS: Readonly<Record<string, LossScaler>> = {
@@ -169,7 +169,7 @@ const SCALERS: Readonly<Record<string, LossScaler>> = {
   hysteresis: dynamicLossScale({ ...FROM_HIGH, hysteresis: 2 }),
 };
 
-/** Rank 1 overflows, and rank 0 does as it does. */
+/** Cases in which rank 1 overflows and rank 0 must react in the same way. */
 const overflows: readonly ConformanceCase[] = Object.entries(SCALERS).flatMap(([name, scaler]) =>
   (["skip", "retry"] as const).map((onOverflow) =>
     halvesCase(
@@ -248,7 +248,7 @@ function equalCase(behaviour: string, precision: () => Precision): ConformanceCa
   );
 }
 
-/** A single rank makes the steps, and draws the numbers, of a run without ranks. */
+/** A single rank makes the same steps and draws the same numbers as a run without ranks. */
 const single: ConformanceCase = scenarioCase<readonly Played[]>(
   "ranks/one/equals-none",
   async (backend: Backend) => {
@@ -282,7 +282,7 @@ const single: ConformanceCase = scenarioCase<readonly Played[]>(
 
 type Counting = { readonly seen: HostTensor<"f32"> };
 
-/** Fails where the batch holds an infinity: its model state is then not finite, and its gradient is. */
+/** A loss with a finite gradient, whose model state becomes infinite if the batch holds an infinity. */
 const spoilt: LossFunction<WeightsOf, Fed, Counting> = ({ w }, { x }, { modelState }) => ({
   loss: reduceSum(mul(w, 2)),
   modelState: { seen: add(modelState.seen, reduceSum(x)) },

@@ -10,7 +10,7 @@ import { withTrainer } from "../session.js";
 
 const COUNT = 20;
 
-/** Σ mask · w, with w powers of two: the loss is the forward mask in binary, the gradient is the backward mask. */
+/** Σ mask · w, with w powers of two: the loss shows the forward mask in binary, the gradient is the backward mask. */
 const sumMasks: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) => {
   const layer = remat((weights: Tensor) => {
     const mask = randomBernoulli(foldIn(key, "mask"), 0.5, [COUNT]);

@@ -1,6 +1,6 @@
 /**
- * N steps give the same bits as k steps, saving, loading on a fresh backend and N - k steps, counters and randomness
- * included.
+ * N steps give the same bits as k steps, saving, loading on a new backend and N - k steps, including counters and
+ * randomness.
  */
 import {
   adam,

@@ -1,4 +1,4 @@
-/** Whole training runs compared with the oracle's: every optimizer, every precision, models of the usual kinds. */
+/** Whole training runs compared with the oracle's: every optimizer, every precision, common kinds of models. */
 import {
   adagrad,
   adam,
@@ -67,20 +67,20 @@ interface Run {
 
 interface Settings {
   readonly optimizer?: Optimizer;
-  /** How the weights are stored, with its drift. Default float32. */
+  /** Storage of the weights, with its drift. Default float32. */
   readonly kept?: Kept;
   readonly clipNorm?: number;
   readonly accumulate?: number;
 }
 
-/** Whether the backend declares no error, and so must make none. */
+/** Whether the backend declares no error, and so must have none. */
 function isExact({ tolerance }: BackendManifest): boolean {
   return Object.values(tolerance).every(({ f32, f16, bf16 }) => f32 === 0 && f16 === 0 && bf16 === 0);
 }
 
 /**
- * How far two runs may drift apart, by their coarsest dtype: where one rounds the other way, a value moves by a whole
- * ulp.
+ * How far two runs may drift apart, by their coarsest dtype. If one of them rounds the other way, a value moves by a
+ * whole ulp.
  */
 const DRIFT = { f32: 1e-3, f16: 2e-2, bf16: 8e-2 } as const;
 
@@ -144,8 +144,8 @@ function runCase<P, B, M>(id: string, model: Model<P, B, M>, settings: Settings)
 const COMPENSATION = "master/compensation/";
 
 /**
- * With Kahan summation a weight and its compensation are one number in two parts. The compensation is what the weight
- * could not hold: when the weight is rounded the other way, all of it changes, but the sum does not.
+ * Adds each weight and its Kahan compensation, which are one number in two parts. If the weight is rounded the other
+ * way, the compensation changes entirely, but the sum does not.
  */
 function inWhole({ state }: Run): Tensors {
   const whole: Record<string, HostTensor> = { ...state };
@@ -168,7 +168,7 @@ function near(got: number, want: number, relative: number, what: string): void {
 
 const tame = { learningRate: 0.05, epsilon: 1e-3 };
 
-/** An epsilon that keeps noise in vanishing gradients from becoming whole steps. */
+/** Optimizers with an epsilon that keeps noise in vanishing gradients from becoming whole steps. */
 const optimizers: Readonly<Record<string, Optimizer>> = {
   sgd: sgd({ learningRate: 0.25 }),
   momentum: momentum({ learningRate: 0.1 }),

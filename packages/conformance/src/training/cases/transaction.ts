@@ -1,4 +1,4 @@
-/** A step is applied completely or not at all: what a skip may change and what it may not. */
+/** A step is applied completely or not at all: what a skip may change, and what it may not. */
 import {
   adam,
   dynamicLossScale,
@@ -31,7 +31,7 @@ type Parameters = { readonly a: HostTensor<"f32">; readonly b: readonly HostTens
 type Batch = { readonly x: Tensor; readonly y: Tensor };
 type Model = { readonly mean: HostTensor<"f32">; readonly seen: HostTensor<"f32"> };
 
-/** Two parameters with gradients x and y, and running statistics of x. */
+/** A loss of two parameters with gradients x and y, and running statistics of x. */
 const tracking: LossFunction<Parameters, Batch, Model> = ({ a, b: [b] }, { x, y }, { modelState }) => ({
   loss: reduceSum(add(mul(a, x), mul(b ?? a, y))),
   modelState: { mean: mul(add(modelState.mean, x), 0.5), seen: add(modelState.seen, 1) },
@@ -52,7 +52,7 @@ const good = (turn: number): { x: HostTensor; y: HostTensor } => ({
 
 type Poison = () => { readonly x: HostTensor; readonly y: HostTensor };
 
-/** Ways to make a step not finite, and where that first appears. */
+/** Batches that make a step non-finite; the names say where this first appears. */
 const poisons = {
   "a-nan-in-the-data": () => ({ x: vector(1, Number.NaN, 1), y: vector(1, 1, 1) }),
   "an-infinite-loss": () => ({ x: vector(3e38, 3e38, 3e38), y: vector(1, 1, 1) }),
@@ -106,7 +106,7 @@ const nothingMoves: readonly ConformanceCase[] = [
   ),
 ];
 
-/** A run with a batch that is skipped and one without it end in the same state: nothing remembers the batch. */
+/** Checks that a run with skipped batches and a run without them end in the same state. */
 function forgetsCase(name: string, make: () => Optimizer): ConformanceCase {
   const turns = [1, 2, 3, 4];
   return scenarioCase<readonly [Tensors, Tensors]>(
@@ -136,12 +136,12 @@ function forgetsCase(name: string, make: () => Optimizer): ConformanceCase {
 }
 
 interface Averaged {
-  /** After each step the weight, its average, and the rate of the next step. */
+  /** The weight, its average and the rate of the next step, after each step. */
   readonly seen: readonly (readonly [weight: number, average: number, rate: number])[];
   readonly applied: readonly boolean[];
 }
 
-/** Only the model state is not finite: loss and gradients are finite, and still nothing may be committed. */
+/** Nothing may be committed if only the model state is non-finite, while loss and gradients are finite. */
 const modelStateOnly: ConformanceCase = trainerCase<
   WeightsOf,
   Fed,
@@ -174,7 +174,7 @@ const modelStateOnly: ConformanceCase = trainerCase<
 );
 
 /**
- * A rate that the host sets holds from the next step on, also over a skip; the average moves with applied steps alone.
+ * A rate that the host sets applies from the next step on, also after a skip; only applied steps change the average.
  * All numbers are sums of powers of two, so that nothing rounds.
  */
 const setAndAveraged: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, Averaged>(

@@ -19,14 +19,14 @@ import { trainerCase } from "../trainer-case.js";
 
 type Counting = { readonly seen: HostTensor<"f32"> };
 
-/** Its gradient is x; its model state counts the microbatches. */
+/** A loss whose gradient is x; its model state counts the microbatches. */
 const counting: LossFunction<WeightsOf, Fed, Counting> = ({ w }, { x }, { modelState }) => ({
   loss: reduceSum(mul(w, x)),
   metrics: { first: reduceSum(x) },
   modelState: { seen: add(modelState.seen, 1) },
 });
 
-/** The results of the steps. */
+/** The results of steps on windows. */
 interface Windowed {
   readonly steps: readonly StepResult[];
   readonly w: readonly number[];
@@ -39,7 +39,7 @@ interface WindowOptions {
   readonly precision?: Precision;
 }
 
-/** Steps on windows of batches, each batch two numbers. */
+/** A case of steps on windows of batches; each batch is two numbers. */
 function windowCase(
   id: string,
   { accumulate, precision = float32() }: WindowOptions,
@@ -71,7 +71,7 @@ function windowCase(
   );
 }
 
-/** Four batches, and their mean. */
+/** Four batches; `MEAN` is their mean. */
 const FOUR = [
   [1, 2],
   [3, -1],
@@ -79,7 +79,7 @@ const FOUR = [
   [-2, 8],
 ] as const;
 const MEAN = [0.625, 3.25];
-/** The weights after that many windows of the four batches. */
+/** The weights after some steps, each on a window of the four batches. */
 const after = (steps: number): readonly number[] => MEAN.map((x) => -(2 ** -3) * x * steps);
 
 const sums: readonly ConformanceCase[] = [
@@ -122,7 +122,7 @@ const sums: readonly ConformanceCase[] = [
   ),
 ];
 
-/** A bad microbatch at any position makes the whole window bad, and none of the window is applied. */
+/** A bad microbatch at any position makes the window bad, and nothing of the window is applied. */
 const badMicrobatches: readonly ConformanceCase[] = [0, 1, 3].map((position) => {
   const bad = FOUR.map((x, at) => (at === position ? ([Number.NaN, 1] as const) : x));
   const lossScaler = dynamicLossScale({ initialScale: 16, growthInterval: 100 });
@@ -148,7 +148,7 @@ const badMicrobatches: readonly ConformanceCase[] = [0, 1, 3].map((position) => 
   );
 });
 
-/** f16 gradients of 2048 and three times 1: accumulated in f16 they would stay at 2048. */
+/** f16 gradients of 2048, 1, 1 and 1, whose sum in f16 would stay at 2048. */
 const inF32: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number>(
   "accumulate/f16/sums-in-f32",
   {
@@ -166,7 +166,7 @@ const inF32: ConformanceCase = trainerCase<WeightsOf, Fed, NoModel, number>(
   (w) => expectEqual(w, -2051 / 4, "a weight after gradients of 2048, 1, 1 and 1"),
 );
 
-/** Each microbatch draws its own mask; the same window draws the same masks on every engine. */
+/** A loss that draws a mask for each microbatch; the same window draws the same masks on every engine. */
 const maskLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) =>
   reduceSum(mul(w, where(randomBernoulli(foldIn(key, "mask"), 0.5, x.shape), x, 0)));
 
