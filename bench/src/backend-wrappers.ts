@@ -70,7 +70,7 @@ function hollow(graph: Graph, options: CompileOptions = {}): Graph {
   return builder.finish(new Map(outputs));
 }
 
-/** Zeros; ones for the commit flag. */
+/** Zeros of a type; ones for the commit flag. */
 function placeholder(type: ValueType, isSet: boolean): HostTensor {
   const made = zeros(type.shape, type.dtype);
   if (isSet) (made.data as Uint8Array).fill(1);

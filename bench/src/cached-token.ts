@@ -1,6 +1,6 @@
 /**
- * Milliseconds of a token with the cache, beside a whole forward pass at 512: `node bench/dist/cached-token.js`. The
- * model has 12 layers of 256 and new weights.
+ * Measures the milliseconds of a token with the cache, beside a whole forward pass at 512: `node
+ * bench/dist/cached-token.js`. The model has 12 layers of 256 and new weights.
  */
 import { ort } from "@mp/backend-ort";
 import { float32, key, predictor, tensor } from "@mp/core";

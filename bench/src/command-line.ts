@@ -80,7 +80,7 @@ export interface BenchOptions
   /** The peers to run for comparison. */
   readonly against: readonly PeerName[];
   readonly choice: EngineChoice;
-  /** Fresh processes per side. */
+  /** Number of fresh processes per side. */
   readonly rounds: number;
   readonly warmup: number;
   readonly steps: number;
@@ -108,7 +108,7 @@ function helpLine([key, flag]: readonly [string, Flag<unknown>]): string {
 
 const EVERYTHING: readonly string[] = ["w1", "w2", ...Object.keys(SCENARIOS)];
 
-/** Undefined when help is requested. @throws UsageError */
+/** Parses the command line; undefined when help is requested. @throws UsageError */
 export function parseCommandLine(
   argv: readonly string[],
   defaults: { readonly python: string; readonly results: string },

@@ -1,4 +1,4 @@
-/** Ours compared with peers: fresh processes in turn, medians, and the ratio of the medians. */
+/** Compares ours with peers: fresh processes in turn, medians, and the ratio of the medians. */
 import { columnTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
 import type { OwnStepReport, StepJob, StepReport } from "./job.js";
@@ -13,25 +13,25 @@ export interface SideRun extends StepReport {
   readonly side: string;
   readonly round: number;
   readonly medianMilliseconds: number;
-  /** Other processes were busy during the measurement: the figure is only an indication. */
+  /** Whether other processes were busy during the measurement, so that the figure is only an indication. */
   readonly isDisturbed: boolean;
 }
 
 export interface WorkloadResult {
-  /** As on the command line: `w2:cells=1024`. */
+  /** The workload as on the command line: `w2:cells=1024`. */
   readonly workload: string;
   readonly title: string;
   readonly precision: string;
   readonly threads: number;
   readonly runs: readonly SideRun[];
-  /** Median over processes of each one's median, by side. */
+  /** Median over processes of the median of each process, by side. */
   readonly medianMilliseconds: Readonly<Record<string, number>>;
-  /** Ours divided by each peer's: a ratio of at most 1.05 counts as no slower. */
+  /** Our time divided by each peer's: a ratio of at most 1.05 counts as no slower. */
   readonly ratioOfMedians: Readonly<Record<string, number>>;
   readonly matrixGigaflops: number;
-  /** Each operator beside its time in float32; with `--operators`. */
+  /** The gain of each operator over float32, with `--operators`. */
   readonly operators?: OperatorGain;
-  /** By side, in the precision; with `--largest-batch`. */
+  /** Largest batch by side, in the precision; with `--largest-batch`. */
   readonly largestBatch?: Readonly<Record<string, number>>;
 }
 

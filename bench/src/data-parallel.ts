@@ -28,7 +28,7 @@ const whole = readWorkload(positionals[0] ?? "w2");
 if (engine === undefined || precision === undefined || whole === undefined)
   throw new RangeError("data-parallel: no such engine, precision or workload");
 
-/** Processes of one measurement: how many, on which workload, and whether they divide the optimizer. */
+/** The processes of one measurement: how many, on which workload, and whether they divide the optimizer. */
 interface Side {
   readonly ranks: 1 | 2;
   readonly workload: SizedWorkload;

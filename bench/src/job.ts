@@ -16,7 +16,7 @@ export const PEERS = {
 } as const;
 export type PeerName = keyof typeof PEERS;
 
-/** Which of our engines is measured, and where it runs. */
+/** The engine of ours to measure, and where it runs. */
 export interface EngineChoice {
   readonly engine: EngineName;
   readonly device: DeviceName;
@@ -31,9 +31,9 @@ export interface StepJob extends SizedWorkload {
   readonly threads: number;
   /** Steps before the timed ones. */
   readonly warmup: number;
-  /** Timed steps, at most. */
+  /** Most steps to time. */
   readonly steps: number;
-  /** Timing ends after this long, once three steps have been timed. */
+  /** Time limit: timing ends after this many seconds, once three steps have been timed. */
   readonly seconds: number;
 }
 
@@ -41,21 +41,21 @@ export interface StepReport {
   readonly milliseconds: readonly number[];
   /** Losses of every step, including the warm-up. */
   readonly losses: readonly number[];
-  /** From when the process starts building to the end of the warm-up. */
+  /** Seconds from the start of building to the end of the warm-up. */
   readonly startSeconds: number;
   readonly peakResidentBytes: number;
-  /** Cores that other processes used while steps were timed; null where the system does not report it. */
+  /** Cores that other processes used while steps were timed; null if the system does not report it. */
   readonly otherCores: number | null;
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Ours, with its title and its work. */
+/** Our own report, with title and work. */
 export interface OwnStepReport extends StepReport {
   readonly title: string;
   readonly matrixFlops: number;
 }
 
-/** A step's time by operator, from the engine's profile; or why there is none. */
+/** A step's time by operator from the engine's profile, or the reason why there is none. */
 export type ProfileReport = { readonly table: OperatorTable } | { readonly unsupported: string };
 
 /** Figures of one scenario's part, by name. */
@@ -79,11 +79,11 @@ export type ChildJob =
       readonly scenario: string;
       readonly part: string;
       readonly choice: EngineChoice;
-      /** A hundredth of the work, as a smoke test. */
+      /** Whether to do only a hundredth of the work, as a smoke test. */
       readonly quick: boolean;
     };
 
-/** The process's answer that it could not do the job. */
+/** The answer of a process that cannot do its job. */
 export interface Refusal {
   readonly error: string;
   /** The error's code, if it has one: `MP_OUT_OF_MEMORY`. */

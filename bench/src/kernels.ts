@@ -21,7 +21,7 @@ import {
 
 interface Trace {
   readonly milliseconds: number;
-  /** Per kernel, the most expensive first; kernels run in parallel, so that their sum exceeds the time of the step. */
+  /** Times per kernel, the most expensive first. Kernels run in parallel, so their sum exceeds the time of the step. */
   readonly kernels: readonly { readonly op: string; readonly count: number; readonly milliseconds: number }[];
   readonly versions: Readonly<Record<string, string>>;
 }

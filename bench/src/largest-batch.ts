@@ -5,7 +5,7 @@ import type { StepJob } from "./job.js";
 import { ask } from "./side.js";
 import type { SizedWorkload } from "./workloads/workloads.js";
 
-/** The search ends once the batch is known to a sixteenth. */
+/** The search ends when the batch is known to one part in this number. */
 const PRECISION = 16;
 
 /**
@@ -34,7 +34,7 @@ export async function largestThatFits(
   return good;
 }
 
-/** By side, in the options' precision; each attempt is a process of its own that takes two steps. */
+/** The largest batch of each side, in the options' precision, by attempts in processes that take two steps. */
 export async function largestBatches(
   workload: SizedWorkload,
   options: BenchOptions,

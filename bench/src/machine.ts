@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
 
-/** The machine that a figure was measured on; part of every result. */
+/** The machine that a figure was measured on, which every result has. */
 export interface Machine {
   readonly processor: string;
   /** Instruction sets that matrix products and halves depend on, as far as the system reports them. */

@@ -51,7 +51,7 @@ async function bench(argv: readonly string[]): Promise<void> {
   console.log(`\nwritten to ${path}`);
 }
 
-/** A result says how it was made, but not where files are on the user's disk. */
+/** The command line without paths: a result says how it was made, but not where files are on the user's disk. */
 function withoutPaths(argv: readonly string[]): readonly string[] {
   return argv.map((word, index) => {
     const isPath = ["--python", "--results"].includes(argv[index - 1] ?? "");

@@ -1,7 +1,8 @@
 /**
- * `node dist/models.js FOLDER [model …] [--backend ort,tfjs,openvino] [--write]`: the models that `peers/onnx_models.py`
- * exported into that folder, beside PyTorch: forward within 1e-4, the losses of five steps within 1e-4 in float32 and
- * 1e-2 in mixed_float16; and written again by `exportOnnx`, run by plain onnxruntime-node. `--write` puts the table into docs/onnx-models.md. Fails where a model is beyond a limit.
+ * `node dist/models.js FOLDER [model …] [--backend ort,tfjs,openvino] [--write]`: compares the models that
+ * `peers/onnx_models.py` exported into that folder with PyTorch: forward within 1e-4, the losses of five steps within
+ * 1e-4 in float32 and 1e-2 in mixed_float16; and written again by `exportOnnx`, run by plain onnxruntime-node.
+ * `--write` puts the table into docs/onnx-models.md. Fails if a model is beyond a limit.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";

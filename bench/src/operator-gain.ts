@@ -8,13 +8,13 @@ import type { SizedWorkload } from "./workloads/workloads.js";
 
 export interface OperatorGainRow {
   readonly op: string;
-  /** Null where the step in float32 has no such operator, as it has no casts. */
+  /** Null if the step in float32 has no such operator; it has no casts, for example. */
   readonly float32Milliseconds: number | null;
-  /** Null where the step in the other precision has none. */
+  /** Null if the step in the other precision has no such operator. */
   readonly milliseconds: number | null;
-  /** Share of the step's whole time in that precision, 0 … 1. */
+  /** Fraction of the step's whole time in that precision, 0 … 1. */
   readonly share: number;
-  /** Its time in float32 divided by that in the precision. */
+  /** Time in float32 divided by the time in the precision. */
   readonly speedUp: number | null;
   readonly float32Teraflops: number | null;
   readonly teraflops: number | null;
@@ -32,8 +32,8 @@ export type OperatorGain =
   | { readonly unsupported: string };
 
 /**
- * CUDA's kernels run behind the engine's back: its profile has the time in which a kernel was launched, unless every
- * launch waits for its end.
+ * Makes every launch of a CUDA kernel wait for its end. Otherwise the engine's profile has only the time of the
+ * launch.
  */
 const ENVIRONMENT: Readonly<Record<string, string>> = { CUDA_LAUNCH_BLOCKING: "1" };
 

@@ -3,7 +3,7 @@ import { graphCost, type ProfileRow } from "@mp/core/graph";
 import { median } from "./statistics.js";
 import type { Training } from "./workloads/workload.js";
 
-/** Time by operator of a training's step: of each node the median over several profiled steps. */
+/** Time by operator of a training step: for each node, the median over several profiled steps. */
 export async function profileOperators(
   training: Training,
   counts: { readonly warmup: number; readonly steps: number },

@@ -1,4 +1,4 @@
-/** CPU load of other processes during a measurement: a timing taken under such load says nothing. */
+/** Measures the CPU load of other processes: a timing under such load says nothing. */
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { toDecimals } from "./statistics.js";
@@ -46,7 +46,7 @@ export function watchOthers(): () => number | null {
   };
 }
 
-/** Whether other processes disturbed a measurement: by their load during it or, where that is unknown, before it. */
+/** Whether other processes disturbed a measurement, by their load during it or, if that is unknown, before it. */
 export function isDisturbedBy(otherCores: number | null, wasIdle: boolean): boolean {
   return otherCores === null ? !wasIdle : otherCores > BUSY_CORES;
 }

@@ -26,7 +26,7 @@ export function writeBenchResult(directory: string, name: string, result: BenchR
   return path;
 }
 
-/** Indented, but lists of numbers and objects without nesting take one line each. */
+/** Formats JSON with indentation; lists of numbers and objects without nesting take one line each. */
 export function formatJson(value: unknown, indent = ""): string {
   if (typeof value !== "object" || value === null || isFlat(value)) return JSON.stringify(value);
   const inner = `${indent}  `;

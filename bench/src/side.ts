@@ -10,13 +10,13 @@ import {
   type StepReport,
 } from "./job.js";
 
-/** The side that is ours. */
+/** The name of our own side. */
 export const OURS = "mp";
 export type SideName = typeof OURS | PeerName;
 
 const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
 
-/** Has one of our jobs done by a process of its own. @throws ProcessFailed */
+/** Does one of our jobs in a process of its own. @throws ProcessFailed */
 export const askChild = <R>(job: ChildJob, environment?: Readonly<Record<string, string>>): Promise<R> =>
   askProcess<R>(process.execPath, [CHILD, JSON.stringify(job)], environment);
 

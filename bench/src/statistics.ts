@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return (lower + upper) / 2;
 }
 
-/** The number with at most so many decimals, so that result files stay readable. */
+/** Rounds a number to at most `decimals` decimals, so that result files stay readable. */
 export function toDecimals(value: number, decimals: number): number {
   return Number(value.toFixed(decimals));
 }

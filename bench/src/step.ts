@@ -1,4 +1,4 @@
-/** `node dist/step.js w1 mixed_float16 ort`: one step of a workload at its usual size, and its loss. */
+/** Runs one step of a workload at its usual size and prints the loss: `node dist/step.js w1 mixed_float16 ort`. */
 import { openEngine, precisions } from "./engine.js";
 import { ENGINES, PRECISIONS } from "./job.js";
 import { makeWorkload, readWorkload, WORKLOADS } from "./workloads/workloads.js";

@@ -19,7 +19,7 @@ export const SMALL_MODELS = [
   "vae_prelu",
 ] as const;
 
-/** The models on that engine, beside what PyTorch made of them. */
+/** Tests the models on an engine against the outputs and losses of PyTorch. */
 export function describeExportedModels(engine: EngineName): void {
   describe(`models exported from PyTorch, on ${engine}`, () => {
     it.each(SMALL_MODELS)("%s: its output, and the losses of its steps", async (model) => {

@@ -1,16 +1,16 @@
-/** Finds what does not read well of a built site: tables on a telephone, long pages on a wide screen. */
+/** Finds parts of a built site that do not read well: tables on a telephone, long pages on a wide screen. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { openBrowser } from "./open-browser.js";
 
-/** Pixels. */
+/** Widths of a telephone and of a wide screen, in pixels. */
 const WIDTH = 390;
 const WIDE = 1280;
 const SMALLEST_TEXT = 12;
 const HIGHEST_PAGE = 12_000;
-/** Characters; a page of fewer is not that high. */
+/** Number of characters; shorter pages are not too high. */
 const LONG_TEXT = 90_000;
 /** The guide is read from top to bottom. */
 const MAY_BE_HIGHER = "docs/guide.html";
@@ -78,7 +78,7 @@ function serve(folder: string): Server {
   }).listen(0);
 }
 
-/** Runs in the page: it may use nothing from around it. */
+/** Runs in the page, so it must not use anything outside of itself. */
 function inspectTables(smallestText: number): {
   readonly tables: number;
   readonly problems: readonly string[];

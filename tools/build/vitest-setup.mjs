@@ -1,11 +1,11 @@
-/** What costs tests the most time without being tested: stacks mapped frame by frame, arrays compared key by key. */
+/** Speeds up what takes tests the most time: stacks mapped frame by frame, arrays compared key by key. */
 import { expect } from "vitest";
 
 /** @typedef {(error: Error, frames: readonly NodeJS.CallSite[]) => string} Prepare */
 
 /**
- * Every operator of a trace looks for the line that called it. Vite's runner maps all sixty frames of each such stack from
- * the built code to the source; here each distinct frame is mapped once.
+ * Maps each distinct stack frame once from the built code to the source. Every operator of a trace looks for the line
+ * that called it, and Vite's runner would map all sixty frames of each such stack.
  */
 const mapped = Symbol.for("mp.mapped-frames");
 const slow = /** @type {Prepare & { [mapped]?: true }} */ (Error.prepareStackTrace);

@@ -80,7 +80,7 @@ async function pageImports() {
     .join("");
 }
 
-/** Parts that are loaded when they are asked for: no bundler puts them in the file that a page loads at its start. */
+/** Keeps out parts that are loaded on demand: no bundler puts them in the file that a page loads at its start. */
 const loadedOnDemand = {
   name: "parts that are loaded on demand",
   /** @param {import("esbuild").PluginBuild} build */

@@ -38,7 +38,7 @@ console.log(`a bundle of ${Math.round(code.length / 1000)} kB, ${problems.length
 process.exitCode = problems.length > 0 ? 1 : 0;
 
 /**
- * Between the bundle without Node and the packages in Node.
+ * Finds differences between the bundle without Node and the packages in Node.
  * @param {string} bundle
  * @returns {Promise<readonly string[]>}
  */

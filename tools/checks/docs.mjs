@@ -156,7 +156,7 @@ function withExpectations(file, source) {
   return `import { expectPrinted } from "./printed.mjs"; ${lines.join("\n")}`;
 }
 
-/** Places in programs as places in the documents that they come from. @param {string} text */
+/** Replaces places in programs by those in the documents that they come from. @param {string} text */
 function inDocuments(text) {
   let said = text;
   for (const { file, name } of documents) {

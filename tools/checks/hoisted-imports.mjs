@@ -32,7 +32,7 @@ export class HoistedImports {
     if (names.get(local)?.isType !== false) names.set(local, { name, isType });
   }
 
-  /** All of them on one line. */
+  /** Writes all declarations on one line. */
   toString() {
     const named = [...this.#named].map(([from, names]) => {
       const list = [...names.values()].map(({ name, isType }) => (isType ? `type ${name}` : name));

@@ -8,7 +8,7 @@ import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 import { sourceFiles } from "./source-count.mjs";
 
-/** Words in `ed` that are no participles. */
+/** Words in `ed` that are not participles. */
 const NO_PARTICIPLE =
   /^(bed|bleed|breed|embed|exceed|feed|heed|need|proceed|red|seed|shed|shred|speed|succeed|weed)$/;
 const IRREGULAR = new Set(

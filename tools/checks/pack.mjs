@@ -51,7 +51,7 @@ const loads = packages.map(({ name }) => {
   return imported && required;
 });
 
-/** A user without Node's types and with an older target: what else our declarations need, they bring along. */
+/** Checks types without Node's and with an older target: our declarations bring along what they need. */
 function checksWithoutNodeTypes() {
   const compilerOptions = { strict: true, noEmit: true, module: "nodenext", target: "es2022", types: [] };
   writeFileSync(

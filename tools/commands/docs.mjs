@@ -118,7 +118,7 @@ export default configuration;
   );
 }
 
-/** Anchors, which VitePress does not look for. @returns {boolean} whether no link of the site is dead */
+/** Checks anchors, which VitePress does not. @returns {boolean} whether no link of the site is dead */
 function checkLinks() {
   const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((file) =>
     file.endsWith(".md"),

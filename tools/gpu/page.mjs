@@ -56,7 +56,7 @@ ${sections.join("\n")}
 const section = (title, parts) =>
   parts.join("") === "" ? "" : `<section><h2>${escapeHtml(title)}</h2>${parts.join("")}</section>`;
 
-/** How each engine computes in the halves, so that emulated ones are not taken for native. @param {readonly { id: string; answer: Answer }[]} jobs */
+/** Shows if halves are native or emulated. @param {readonly { id: string; answer: Answer }[]} jobs */
 function halves(jobs) {
   const found = jobs.flatMap(({ answer }) => {
     const { engine, dtypes } = answer?.["manifest"] ?? {};

@@ -123,7 +123,7 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow }) {
       args: [workload, "--precision", precision, "--device", device, ...counts(small, rounds), ...flags],
       peers: hasTorch && hasPeers(device, precision) ? beside : [],
     }));
-  /** Ours by operator, in the halves. @param {string} name @param {string} workload */
+  /** Profiles ours by operator, in the halves. @param {string} name @param {string} workload */
   const operators = (name, workload) =>
     bench("operators", name, { workload, among: halves, flags: ["--operators"], beside: NO_PEERS });
   /** @param {readonly number[]} pair */

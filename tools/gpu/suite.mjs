@@ -37,7 +37,7 @@ export function suiteReport(parts) {
   return { ok: failures.length === 0 && cut.length === 0, processes: parts.length, counts, failures, cut };
 }
 
-/** A line may have been cut within the message. @param {string} json */
+/** Parses a message; returns it as it is if its line was cut. @param {string} json */
 function parseText(json) {
   try {
     return JSON.parse(json);

@@ -9,7 +9,7 @@ import { onlyFile, PartsMissing, run } from "./parts.mjs";
  */
 
 /**
- * Its own package lists: those of the system are neither read nor changed.
+ * Gives apt its own package lists; those of the system are neither read nor changed.
  * @param {string} folder
  * @param {{ suites: string; architectures: readonly string[] }} from
  */

@@ -14,7 +14,7 @@ import {
 
 export interface EncoderOptions {
   readonly vocabulary: number;
-  /** Longest sequence. */
+  /** Longest length of a sequence. */
   readonly sequence: number;
   readonly layers: number;
   readonly size: number;
@@ -27,7 +27,7 @@ export interface EncoderOptions {
 
 const kernel = truncatedNormal(0.02);
 
-/** Parameters, and i32 [batch, sequence] to [batch, sequence, size]. */
+/** An encoder with its parameters, from i32 [batch, sequence] to [batch, sequence, size]. */
 export function encoder(options: EncoderOptions) {
   const { vocabulary, sequence, layers, size, heads, hidden } = options;
   const words = embedding(vocabulary, size, { table: kernel });
@@ -59,7 +59,7 @@ export function encoder(options: EncoderOptions) {
 export type Encoder = ReturnType<typeof encoder>;
 export type EncoderParameters = ReturnType<Encoder["init"]>;
 
-/** Scores of all pieces at given places of the batch, in row-major order. The embedding table is the last kernel, too. */
+/** Scores all pieces at given places of the batch, in row-major order. The embedding table is also the last kernel. */
 export function pieceHead({ vocabulary, size }: EncoderOptions) {
   const transform = dense(size, size, { kernel });
   const norm = layerNorm(size);
@@ -83,7 +83,7 @@ export function pieceHead({ vocabulary, size }: EncoderOptions) {
   return { init, apply };
 }
 
-/** Scores of classes, from the encoder's output at `[CLS]`. */
+/** Scores classes from the encoder's output at `[CLS]`. */
 export function classHead({ size, dropout: rate }: EncoderOptions, classes: number) {
   const pool = dense(size, size, { kernel });
   const project = dense(size, classes, { kernel });

@@ -4,7 +4,7 @@ import { convolution, dense, sequential, softmaxCrossEntropy } from "@mp/nn";
 import { SIDE } from "./digits/paint.js";
 
 const CHANNELS = 16;
-/** Two convolutions of stride 2 leave a quarter of each side. */
+/** Values after two convolutions of stride 2, which leave a quarter of each side. */
 const LEFT = CHANNELS * (SIDE / 4) ** 2;
 
 const flatten = (x: Tensor): Tensor => reshape(x, [-1, LEFT]);
@@ -25,7 +25,7 @@ export type Parameters = ReturnType<typeof model.init>;
 /** Tensors that the loss is traced with. */
 export type Batch = { readonly x: Tensor; readonly y: Tensor };
 
-/** Cross-entropy, and the share of images that are classified right as a metric. */
+/** Cross-entropy loss, with the fraction of correctly classified images as a metric. */
 export function loss(
   parameters: Traced<Parameters>,
   { x, y }: Batch,

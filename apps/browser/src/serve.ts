@@ -20,7 +20,7 @@ export interface ServedPage {
 }
 
 export interface ServeOptions {
-  /** 0 for any that is free. */
+  /** Port; 0 for any free one. */
   readonly port: number;
   /** The folder that `build-page` wrote. */
   readonly folder: string;

@@ -1,7 +1,7 @@
 import { adamW, key, remat, type Trainer, type TrainerOptions, trainer } from "@mp/core";
 import { type Batch, loss, model, type Parameters } from "./model.js";
 
-/** Images in a batch, and AdamW's rate: also the defaults in Node, which goes on from the page's checkpoints. */
+/** Batch size and AdamW's rate, also the defaults in Node, which continues the page's checkpoints. */
 export const [BATCH, LEARNING_RATE] = [32, 2e-3];
 /** The default of the app's flag. */
 const SEED = 42;
@@ -13,7 +13,7 @@ export interface DigitTrainingOptions
   readonly checkpointing?: boolean;
 }
 
-/** A run of the page, from the same start in every precision and on every engine. */
+/** A run of the page, which starts alike in every precision and on every engine. */
 export function digitTraining({
   learningRate = LEARNING_RATE,
   checkpointing = false,

@@ -10,10 +10,7 @@ export interface Values {
   readonly data: ArrayLike<number>;
 }
 
-/**
- * Reads an element for every position of another shape: with the given strides, otherwise broadcasting as in NumPy and
- * ONNX.
- */
+/** Reads an element for every position of another shape, by the given strides or broadcasting as in NumPy and ONNX. */
 export function spread(values: Values, to: readonly number[], strides?: readonly number[]): number[] {
   const { shape, data } = values;
   let places = [0];

@@ -1,6 +1,6 @@
 const ROWS = 10;
 
-/** Some of the losses, and the largest difference between them. */
+/** Formats some of the losses, and the largest difference between them. */
 export function sideBySide(runs: Readonly<Record<string, readonly number[]>>): string {
   const [own = [], theirs = []] = Object.values(runs);
   const every = Math.max(1, Math.floor(own.length / ROWS));

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { UsageError } from "@mp/cli";
 
-/** @throws UsageError, before training starts, where pictures could not be written */
+/** @throws UsageError before training starts, if pictures could not be written */
 export function checkDrawing(directory: string): void {
   const isFolder = (path: string): boolean | undefined =>
     statSync(path, { throwIfNoEntry: false })?.isDirectory();

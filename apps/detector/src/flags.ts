@@ -24,7 +24,7 @@ const scales: Flag<readonly number[] | undefined> = {
   },
 };
 
-/** A number, or 2^k. */
+/** Parses a number, or 2^k. */
 function parseScale(text: string): number {
   const power = /^2\^(-?\d+)$/.exec(text.trim());
   if (power !== null) return 2 ** Number(power[1]);

@@ -10,7 +10,7 @@ const SMALLEST_KEPT = SMALLEST_SUBNORMAL - 1;
 
 const WIDEST_BAR = 40;
 
-/** Share of the nonzero gradients that are below 2^exponent. */
+/** Fraction of the nonzero gradients that are below 2^exponent. */
 export function shareBelow({ first, counts }: ExponentHistogram, exponent: number): number {
   const all = counts.reduce((sum, count) => sum + count, 0);
   const below = counts.reduce((sum, count, index) => (first + index < exponent ? sum + count : sum), 0);
@@ -18,14 +18,14 @@ export function shareBelow({ first, counts }: ExponentHistogram, exponent: numbe
 }
 
 /**
- * Share of the nonzero gradients that f16 rounds to 0 after they are multiplied by the scale, rounded down to a power
+ * Fraction of the nonzero gradients that f16 rounds to 0 after multiplication by the scale, rounded down to a power
  * of two.
  */
 export function shareFlushed(histogram: ExponentHistogram, scale: number): number {
   return shareAtScale(histogram, "f16", scale).zero;
 }
 
-/** Two exponents per line. */
+/** Formats a histogram, two exponents per line. */
 export function formatHistogram(histogram: ExponentHistogram): string {
   const { first, counts, zeros } = histogram;
   const all = counts.reduce((sum, count) => sum + count, 0);

@@ -48,7 +48,7 @@ await runApp(definition, async (options, context) => {
   );
 });
 
-/** mAP, and the histogram where one was requested. */
+/** Formats mAP, and the histogram if one was requested. */
 function beforeAndAfter({ result, report }: DetectorRun): string {
   const { metric, details } = result;
   const line = `mAP ${Number(details?.["untrained"]).toFixed(4)} untrained, ${metric.value.toFixed(4)} trained.`;

@@ -32,7 +32,7 @@ const convNorm = (inputs: number, outputs: number, stride = 1) =>
     relu,
   ] as const;
 
-/** Halves the image's side. */
+/** Convolutions that halve the image's side. */
 const stage = (inputs: number, outputs: number) =>
   sequential(...convNorm(inputs, outputs, 2), ...convNorm(outputs, outputs));
 

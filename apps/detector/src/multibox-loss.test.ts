@@ -6,7 +6,7 @@ import { multiboxLoss } from "./multibox-loss.js";
 
 const ANCHORS = 16;
 
-/** Logits of one class minus those of the background, by anchor. */
+/** The loss if, at each anchor, the logit of the class exceeds that of the background by a margin. */
 function lossOf(margins: readonly number[], labels: readonly number[], offset = 0): number {
   const images = labels.length / ANCHORS;
   const type = (dtype: "f32" | "i32", ...rest: readonly number[]) => ({

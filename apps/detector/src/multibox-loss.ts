@@ -30,7 +30,7 @@ import type { Predictions } from "./model.js";
 
 /** Negative anchors that count for each matched one. */
 const NEGATIVES = 3;
-/** No image has enough boxes for its negatives to exceed this share of the anchors. */
+/** Most negatives as a fraction of the anchors; no image has enough boxes to need more. */
 const MOST_NEGATIVES = 1 / 4;
 
 /** @param labels i32 [batch, anchors] @param offsets f32 [batch, anchors, 4], 0 where there is no box */

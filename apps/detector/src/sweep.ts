@@ -7,11 +7,11 @@ import type { DetectorRun } from "./run.js";
 
 export type SweepKind = Kind<Options> & {
   readonly kind: "float32" | "static" | "dynamic";
-  /** The static scale, if it is one. */
+  /** The static scale, if the kind has one. */
   readonly scale?: number;
 };
 
-/** A run, and the share of its nonzero gradients at the end that f16 rounds to 0 at the final scale. */
+/** A run, and the fraction of its nonzero gradients at the end that f16 rounds to 0 at the final scale. */
 export interface SweepRun {
   readonly result: RunResult;
   /** Undefined for float32. */
@@ -58,7 +58,7 @@ export function formatSweep(kinds: readonly Swept[]): string {
   return formatKinds(kinds, { show: (value) => value.toFixed(4), columns });
 }
 
-/** The `--json` entry of a kind: lists by seed, in the same order for all. */
+/** The `--json` entry of a kind. Its lists are by seed, in the same order for all kinds. */
 export const sweepEntry = (kind: Swept): Readonly<Record<string, unknown>> => ({
   kind: kind.kind,
   ...(kind.scale === undefined ? {} : { scale: kind.scale }),
@@ -71,7 +71,7 @@ const flushedShares = ({ runs }: Swept): readonly number[] =>
   runs.flatMap(({ flushed }) => (flushed === undefined ? [] : [flushed]));
 const skipCounts = ({ runs }: Swept): readonly number[] => runs.map(({ result }) => result.skipped);
 
-/** Small and large powers of two are written as such. */
+/** Names a scale: small and large powers of two as such. */
 function scaleName(scale: number): string {
   const exponent = Math.log2(scale);
   const isLong = exponent < 0 || exponent > 10;

@@ -23,12 +23,12 @@ export type Training = Awaited<ReturnType<typeof detectorTraining>>;
 const EPSILON = 1e-8;
 const rates: Readonly<Record<Options["optimizer"], number>> = { sgd: 0.02, adam: 0.002 };
 
-/** The norm of all gradients together. */
+/** Largest norm of all gradients together, beyond which they are clipped. */
 const LARGEST_NORM = 10;
 
 /**
- * With L2 weight decay, and independent of the loss divisor; the learning rate rises for a tenth of all steps, then
- * falls along a cosine.
+ * The optimizer, with L2 weight decay and independent of the loss divisor. The learning rate rises for a tenth of all
+ * steps, then falls along a cosine.
  */
 function scheduledOptimizer(options: Options): Optimizer {
   const { optimizer, steps, lossDivisor, learningRate: highest = rates[optimizer] } = options;

@@ -9,7 +9,7 @@ import { writeSamples } from "./samples.js";
 import type { Source } from "./source.js";
 import { openTuning, type Tuning } from "./tuning.js";
 
-/** Most held-out batches that are measured: enough to compare runs, no benchmark. */
+/** Most held-out batches to measure: enough to compare runs, not a benchmark. */
 const MEASURED = 50;
 
 /** Training of a tiny model before it is fine-tuned. */
@@ -66,7 +66,7 @@ export function fineTune(
   });
 }
 
-/** Prints what a step needs, from its graph: nothing is trained. */
+/** Prints the memory that a step needs, from its graph; trains nothing. */
 export function printMemory(options: Options, source: Source, context: AppContext): Promise<void> {
   return onBackend(options, async (backend) => {
     await using tuning = await openTuning(options, source, { backend, signal: context.signal });

@@ -3,7 +3,7 @@ import type { CausalExample } from "@mp/data/rows";
 import { generator } from "@mp/language-models";
 import type { Tuning, Weights } from "./tuning.js";
 
-/** Tokens of a sample at most. */
+/** Most tokens of a sample. */
 const LONGEST = 48;
 
 /** Prints how the model now continues the first held-out examples, one a line, by the most likely token each time. */
@@ -45,7 +45,7 @@ export async function writeSamples(
   }
 }
 
-/** The tokens before the first that counts, or half of a text in which all count. */
+/** The prompt of an example: the tokens before the first that counts, or half of a text in which all count. */
 function promptTokens({ ids, mask }: CausalExample): readonly number[] {
   const all = Array.from(ids);
   const first = mask === undefined ? 0 : Array.from(mask, Number).indexOf(1);

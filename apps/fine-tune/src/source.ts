@@ -9,11 +9,11 @@ import { makeTiny } from "./tiny.js";
 /** The folder of a model, and the texts. */
 export interface Source {
   readonly folder: string;
-  /** Files of texts: to train on, and to measure. */
+  /** Files of texts: to train on, and for evaluation. */
   readonly train: string;
   readonly heldOut: string;
   readonly name: string;
-  /** Texts for a model whose weights are new. */
+  /** Texts to pretrain a model with new weights. */
   readonly pretrain?: string | undefined;
 }
 

@@ -9,7 +9,7 @@ import { encodeRow, readExamples } from "./texts.js";
 const tokenizer = await loadTokenizer(fileURLToPath(new URL("../tiny", import.meta.url)));
 const END = "<|im_end|>";
 
-/** The text of an example, and what of it the model learns. */
+/** The text of an example, and the part of it that the model learns. */
 function read(row: Readonly<Record<string, unknown>>) {
   const { ids, mask } = encodeRow(row, tokenizer);
   const all = Array.from(ids);

@@ -27,7 +27,7 @@ export interface Tuning extends AsyncDisposable {
 }
 
 const IGNORED = -100;
-/** Examples of the buffer that texts are drawn from. */
+/** Number of examples in the buffer that texts are drawn from. */
 const SHUFFLED = 1000;
 
 export async function openTuning(

@@ -6,8 +6,8 @@ export type Training = Awaited<ReturnType<typeof ganTraining>>;
 type Data = Fed<Batch>;
 
 /**
- * The training as the common flags need it: with the results of one of its two networks. Steps, files and the position
- * in the data are those of both.
+ * The training in the form that the common flags need, with the results of one of its two networks. Steps, files and
+ * the position in the data are those of both.
  */
 export function asOne(training: Training, network: Network): Trainer<unknown, Batch, unknown> {
   const one = {

@@ -20,7 +20,7 @@ export interface NetworkOptions {
   readonly size: number;
   /** Channels of the discriminator's first layer. */
   readonly width: number;
-  /** Numbers that a picture is made of. */
+  /** Number of random values that a picture is made from. */
   readonly noise: number;
   /** Recompute activations in the backward pass. */
   readonly checkpointing: boolean;

@@ -62,7 +62,7 @@ export function trainingBatches({ train, channels }: Pictures, options: Options)
   });
 }
 
-/** Bytes as numbers in -1 … 1. */
+/** Converts bytes to numbers in -1 … 1. */
 export function fromBytes({ data, shape }: HostTensor<"u8">): HostTensor<"f32"> {
   return tensor(
     Float32Array.from(data, (byte) => byte / 127.5 - 1),

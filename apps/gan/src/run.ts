@@ -21,7 +21,7 @@ export interface NetworkRecord {
 export interface GanRun {
   readonly result: RunResult;
   readonly networks: { readonly [N in Network]: NetworkRecord };
-  /** Made pictures for a sheet. */
+  /** Generated pictures for a sheet. */
   readonly made: HostTensor<"f32">;
 }
 

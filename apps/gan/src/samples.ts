@@ -59,10 +59,10 @@ export function checkSheet(path: string): void {
     throw new UsageError(`--samples ${path}: no such directory, ${parent}`);
 }
 
-/** Pictures of a sheet. */
+/** Number of pictures on a sheet. */
 export const SHEET_PICTURES: number = SHEET * SHEET;
 
-/** Writes pictures of -1 … 1 as a sheet of rows, one PNG. */
+/** Writes pictures with values in -1 … 1 as one PNG, a sheet of rows. */
 export async function writeSheet(path: string, { data, shape }: HostTensor<"f32">): Promise<void> {
   const [count = 0, channels = 1, size = 1] = shape;
   const side = SHEET * size;

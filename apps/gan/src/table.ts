@@ -11,7 +11,7 @@ export const tableKinds = (options: Options): readonly Kind<Options>[] =>
 const median = (values: readonly number[]): number | undefined =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
 
-/** The columns of time and memory; a dash for what the engine does not report. */
+/** Columns for time and memory; a dash if the engine does not report them. */
 export const tableColumns: Readonly<Record<string, (kind: Runs) => string>> = {
   "ms per step": ({ runs }) => show(median(runs.flatMap(({ result }) => result.msPerStep?.median ?? []))),
   "peak MiB": ({ runs }) => show(median(runs.flatMap(({ result }) => result.peakMemoryBytes ?? [])), 2 ** 20),

@@ -19,14 +19,14 @@ import type { Networks } from "./model.js";
 /** Pictures [batch, channels, size, size] in -1 … 1, and the factor of each network's loss: 1, or ∞ to overflow it. */
 export type Batch = { readonly x: Tensor; readonly factor: { readonly [N in Network]: Tensor } };
 
-/** The paper's optimizer: gradients are averaged over fewer steps than usual. */
+/** The paper's optimizer, which averages gradients over fewer steps than usual. */
 const optimizer = ({ learningRate }: Options) => adam({ learningRate, beta1: 0.5 });
 
-/** -log of the probability that the discriminator gives to pictures being real, or made: the losses of Goodfellow et al. */
+/** Losses of Goodfellow et al.: -log of the discriminator's probability that pictures are real, or made. */
 const ifReal = (logits: Tensor): Tensor => reduceMean(softplus(neg(cast(logits, "f32"))));
 const ifMade = (logits: Tensor): Tensor => reduceMean(softplus(cast(logits, "f32")));
 
-/** Noise in -1 … 1. */
+/** Draws noise in -1 … 1. */
 const drawNoise = (stream: Key, [batch = 1]: readonly number[], count: number): Tensor =>
   sub(mul(randomUniform(foldIn(stream, "noise"), [batch, count]), 2), 1);
 
@@ -112,6 +112,6 @@ function applyNetwork(
   return model.apply(parameters, x, { ...context, modelState });
 }
 
-/** The scaler of the precision, or a dynamic one that starts elsewhere. */
+/** The precision's scaler, or a dynamic one with another initial scale. */
 const scaler = (natural: LossScaler, initialScale: number | undefined): LossScaler =>
   initialScale === undefined ? natural : dynamicLossScale({ initialScale });

@@ -6,7 +6,7 @@ import { type HalfDType, isTensor, type Tensor, type Tree } from "@mp/core";
 import { cast } from "@mp/core/ops";
 import type { Model } from "@mp/nn";
 
-/** `net.cast(dtype)` and the two casts around it. */
+/** Casts a network as `net.cast(dtype)` does, with the two casts around it. */
 export function castNetwork(model: Model, dtype: HalfDType): Model {
   return {
     ...model,

@@ -9,7 +9,7 @@ interface ChosenPrecision {
   readonly castTo: HalfDType | undefined;
 }
 
-/** The precision of the flags. @throws UsageError where `--manual` has no half, or half reductions beside it */
+/** Chooses the precision of the flags. @throws UsageError if `--manual` has no half, or half reductions beside it */
 export function choosePrecision(run: Pick<Run<Options>, "options" | "backend">): ChosenPrecision {
   const { options, backend } = run;
   const { precision } = trainerOptions({ options: { ...options, halfReductions: false }, backend });

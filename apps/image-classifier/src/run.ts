@@ -84,7 +84,7 @@ export function classifierTraining(
   });
 }
 
-/** The network of the flags, cast by hand where they say so. */
+/** Builds the network of the flags, cast by hand if they say so. */
 export function buildModel(options: Options, images: Images, castTo: HalfDType | undefined): Model {
   const { channels, size } = images;
   const { width, checkpointing } = options;

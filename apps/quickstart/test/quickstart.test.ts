@@ -32,7 +32,7 @@ async function resultOf(...flags: readonly string[]): Promise<RunResult> {
   return JSON.parse(readFileSync(json, "utf8"));
 }
 
-/** The formatter may break lines, and then puts a comma before a bracket on a new line. */
+/** Removes layout: the formatter may break lines, and puts a comma before a bracket on a new line. */
 const withoutLayout = (source: string): string => source.replace(/\s+/g, "").replace(/,(?=[)\]}])/g, "");
 
 describe("the program", () => {

@@ -2,7 +2,7 @@ import type { HostTensor } from "@mp/core";
 import { outputFrames } from "./model.js";
 
 /**
- * The labels of the most likely class at each time: repeats once, blanks (0) left out.
+ * Decodes the most likely class at each time to labels: repeats count once, blanks (0) are left out.
  * @param best [time, batch], the most likely classes
  * @param frames of the features of each utterance, before padding
  */
@@ -15,7 +15,7 @@ export function decode(best: HostTensor, frames: ArrayLike<number>): readonly (r
   });
 }
 
-/** Edits (insertions, deletions, substitutions) by letters of the truth, over utterances. */
+/** Edits (insertions, deletions, substitutions) per letter of the truth, over all utterances. */
 export class ErrorRate {
   #edits = 0;
   #letters = 0;
@@ -30,7 +30,7 @@ export class ErrorRate {
   }
 }
 
-/** Levenshtein's distance, row by row. */
+/** Levenshtein's distance, computed row by row. */
 function distance(a: readonly number[], b: readonly number[]): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   a.forEach((letter, index) => {

@@ -20,7 +20,7 @@ export interface RecognizerOptions {
 const STRIDE = 2;
 const TAPS = 5;
 
-/** Times of the output for that many frames of features. */
+/** Number of output times for that many frames of features. */
 export const outputFrames = (frames: number): number => Math.ceil(frames / STRIDE);
 
 /** `outputFrames` of an i32 tensor. */

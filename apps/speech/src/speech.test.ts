@@ -93,7 +93,7 @@ describe("files", () => {
   });
 });
 
-/** Silence in 16 bits, 8000 samples a second. */
+/** Makes a WAV file of silence in 16 bits, 8000 samples a second. */
 function wav(samples: number): Buffer {
   const header = Buffer.alloc(44);
   header.write("RIFF", 0);

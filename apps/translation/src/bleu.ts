@@ -2,7 +2,7 @@
 
 const LONGEST = 4;
 
-/** How often each run of `size` words is in the sentence. */
+/** Counts each run of `size` words in a sentence. */
 function counts(words: readonly string[], size: number): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (let start = 0; start + size <= words.length; start++) {
@@ -12,7 +12,7 @@ function counts(words: readonly string[], size: number): ReadonlyMap<string, num
   return found;
 }
 
-/** Words contain no spaces. Pairs of a translation and its reference. */
+/** The BLEU of pairs of a translation and its reference, as words without spaces. */
 export function bleu(
   pairs: readonly { readonly translation: readonly string[]; readonly reference: readonly string[] }[],
 ): number {

@@ -6,7 +6,7 @@ import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Options } from "./flags.js";
 import { type Pair, sentencesToLearn, unseenSentences } from "./language/grammar.js";
 
-/** Ids that are no words. */
+/** Ids that are not words. */
 export const PAD = 0;
 export const BEGIN = 1;
 export const END = 2;
@@ -80,7 +80,7 @@ function buildText({ train, test }: Parts, vocab: number, summary: ParallelText[
   };
 }
 
-/** Without a file of test pairs, every pair of this number is one. */
+/** Without a file of test pairs, every pair at a multiple of this number is a test pair. */
 const HELD_OUT = 20;
 
 async function readPairs(path: string, options: Options): Promise<Parts> {
@@ -107,7 +107,7 @@ function absent(error: unknown): undefined {
   throw error;
 }
 
-/** `part.tsv`, or `part.source` and `part.target`; or the path itself, a TSV file. */
+/** Reads `part.tsv`, or `part.source` and `part.target`, or the path itself if it is a TSV file. */
 async function readPart(path: string, part: string, isFolder: boolean): Promise<readonly Pair[]> {
   const tsv = isFolder ? join(path, `${part}.tsv`) : path;
   if (!isFolder || existsSync(tsv)) {
@@ -144,7 +144,7 @@ async function readLines(file: string): Promise<readonly string[]> {
   return text.replace(/\r?\n$/, "").split(/\r?\n/);
 }
 
-/** Lower case; punctuation marks are words. */
+/** Splits a line into words in lower case; punctuation marks are words. */
 const wordsIn = (line: string): readonly string[] =>
   line.toLowerCase().match(/[\p{L}\p{M}\p{N}'-]+|[^\s\p{L}\p{N}]/gu) ?? [];
 

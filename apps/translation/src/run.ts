@@ -37,7 +37,9 @@ export async function runTranslation(
   return { result: await resultOf({ ...run, training, record, metric, flops, details }) };
 }
 
-/** Rises to `--learning-rate`, then falls with the root of the step, as in Vaswani et al.; independent of `--steps`. */
+/**
+ * A rate that rises to `--learning-rate`, then falls with the root of the step (Vaswani et al.), for any `--steps`.
+ */
 function inverseRootRate({ learningRate, warmup }: Options): Schedule {
   return function inverseRoot(step) {
     const t = add(cast(step, "f32"), 1);

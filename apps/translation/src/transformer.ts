@@ -78,7 +78,7 @@ export function transformer(options: TransformerOptions) {
   type Attentive = Traced<ReturnType<typeof attentive>>;
   type Feed = Traced<ReturnType<typeof feedForward>>;
 
-  /** x + part(x), the part's result dropped in training. */
+  /** x + part(x), with dropout of the part's result in training. */
   const around = (name: string, x: Tensor, context: Context, part: (x: Tensor) => Tensor): Tensor =>
     scope(name, () => add(x, drop.apply({}, part(x), context)));
   const feed = (weights: Feed, x: Tensor, context: Context): Tensor =>
@@ -145,7 +145,7 @@ export function transformer(options: TransformerOptions) {
   };
 }
 
-/** [length, size]: sine and cosine of the place at wavelengths from 2π to 2π · 10 000. */
+/** Position encodings [length, size]: sine and cosine of the position at wavelengths from 2π to 2π · 10 000. */
 function positions(length: number, size: number): Tensor {
   const values = Float32Array.from({ length: length * size }, (_, index) => {
     const [place, column] = [Math.floor(index / size), index % size];

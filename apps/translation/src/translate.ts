@@ -10,9 +10,9 @@ type Weights = ReturnType<Model["init"]>;
 type Seen = Pick<TracedPairs, "source" | "seen">;
 
 export interface Judgment {
-  /** 0 … 100. */
+  /** BLEU, 0 … 100. */
   readonly bleu: number;
-  /** Share of the sentences whose translation is the reference, word for word. */
+  /** Fraction of the sentences whose translation is the reference, word for word. */
   readonly exactMatch: number;
   readonly examples: readonly string[];
 }
@@ -45,7 +45,7 @@ export async function judge(
   };
 }
 
-/** Repeats the last pair until the batch is full: a program is compiled for one shape. */
+/** Repeats the last pair until the batch is full, because the program is compiled for one shape. */
 const fillBatch = (pairs: readonly Pair[], batch: number): readonly Pair[] =>
   Array.from({ length: batch }, (_, index) => pairs[Math.min(index, pairs.length - 1)] as Pair);
 
@@ -54,7 +54,7 @@ type Predict = (seen: {
   readonly seen: ReturnType<typeof encodePairs>["seen"];
 }) => Promise<{ readonly data: ArrayLike<number | bigint> }>;
 
-/** The likeliest ids of each row, one place after another. */
+/** Decodes greedily: the likeliest ids of each row, one position after another. */
 async function greedy(
   pairs: readonly Pair[],
   text: ParallelText,

@@ -74,17 +74,17 @@ export async function runUpdater(run: Run<Options>): Promise<{ readonly result: 
   return { result: await resultOf({ ...run, training, record, metric, ...details }) };
 }
 
-/** The scaling that the flags name: NNabla's dynamic one unless they say otherwise. */
+/** The loss scaling of the flags, by default NNabla's dynamic one. */
 function lossScaling({ lossScale, initialScale = SCALE, scalingFactor, scalingInterval }: Options) {
   if (typeof lossScale === "number") return { scale: lossScale, dynamic: undefined };
   if (lossScale === "none") return { scale: 1, dynamic: undefined };
   return { scale: initialScale, dynamic: { scalingFactor, N: scalingInterval } };
 }
 
-/** The sum of the gradients of `--workers`, where there are several. */
+/** Sums gradients over the workers of `--workers`; undefined for a single one. */
 const communicator = ({ workers }: Options) => (workers === 1 ? undefined : simulateWorkers(workers));
 
-/** The updater's trainer, or for flags that NNabla's updater lacks a trainer with a static scale or one that skips. */
+/** The updater's trainer. For flags that NNabla's updater lacks, a trainer with a static scale or one that skips. */
 async function openTraining(run: Run<Options>, task: Task) {
   const { options } = run;
   const { onOverflow, accumulate, ...shared } = trainerOptions(run);

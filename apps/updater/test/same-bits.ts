@@ -42,7 +42,7 @@ export interface Setting {
   readonly precision?: (backend: Backend) => Precision;
 }
 
-/** By path. */
+/** Bits of the parameters by path. */
 type Bits = readonly (readonly [string, readonly number[]])[];
 
 interface Outcome {
@@ -105,7 +105,7 @@ async function byHand(options: LoopOptions<PointBatch>, updates: number): Promis
   return { updates: made, bits: bitsOf(await loop.parameters()) };
 }
 
-/** Batches of which the fifth has infinities. */
+/** Makes a feeder whose fifth batch has infinities. */
 function brokenFeeder(): () => PointBatch {
   const next = pointFeeder();
   let count = 0;
@@ -132,7 +132,7 @@ export const settings: Readonly<Record<string, Setting>> = {
   "a batch that overflows at every scale": { updates: 8, scale: 8, N: 3, feeder: () => brokenFeeder() },
 };
 
-/** `updater` and the loop written out by hand on that engine. */
+/** Tests that `updater` and the loop written out by hand give the same bits on an engine. */
 export function describeSameBits(name: "reference" | "ort" | "tfjs" | "openvino"): void {
   describe(`on ${name}`, () => {
     let backend: Backend;

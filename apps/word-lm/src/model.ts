@@ -34,7 +34,7 @@ export interface WordModelOptions {
   readonly dropout: number;
   /** Recompute each layer's activations in the backward pass. */
   readonly checkpointing: boolean;
-  /** Half the width of the uniform initial weights. */
+  /** Half the width of the interval of the uniform initial weights. */
   readonly initialScale: number;
 }
 

@@ -16,10 +16,10 @@ import type { Options } from "./flags.js";
 import { type CarriedState, type WordBatch, wordModel } from "./model.js";
 import type { Text } from "./text.js";
 
-/** Uniform ±0.05, the initial scale of Zaremba et al.'s medium model. */
+/** Initial weights are uniform in ±0.05, as in Zaremba et al.'s medium model. */
 const INITIAL_SCALE = 0.05;
 
-/** One training run from its first step to its held-out perplexity; one of several `ranks`, where there are some. */
+/** One training run from its first step to its held-out perplexity, as one of `ranks` if there are several. */
 export async function runWordModel(
   run: Run<Options>,
   text: Text,

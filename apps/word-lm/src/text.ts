@@ -3,7 +3,7 @@ import { buildVocabulary, type CorpusParts, encodeCorpus, readText } from "@mp/d
 
 /** A text as the model reads it: word indices of its three parts, and what a result says about their source. */
 export interface Text extends CorpusParts {
-  /** May be smaller than requested, when the text has fewer words. */
+  /** Size of the vocabulary, smaller than requested if the text has fewer words. */
   readonly vocabularySize: number;
   readonly summary: Readonly<Record<string, unknown>>;
 }

@@ -6,9 +6,9 @@ import { time } from "../timing.js";
 
 export interface Observed {
   readonly backend: Backend;
-  /** Bytes of one side, where an engine keeps two. */
+  /** Bytes by slot, counted once if an engine keeps two copies. */
   readonly slotBytes: Map<string, number>;
-  /** One entry per step: the exchange of its gradients with the copies that it needs. */
+  /** For each step, the time of exchanging gradients, with the copies that this needs. */
   readonly reductionMilliseconds: number[];
 }
 

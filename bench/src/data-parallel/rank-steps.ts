@@ -18,7 +18,7 @@ export interface RankJob {
 }
 
 export interface RankReport {
-  /** Median of the steps. */
+  /** Median time of a step. */
   readonly stepSeconds: number;
   /** Median of all-reduces of one buffer of the gradients' size; 0 on a single rank. */
   readonly allReduceSeconds: number;

@@ -2,7 +2,7 @@
 import { roundTo } from "@mp/core/graph";
 import type { Operands } from "./operands.js";
 
-/** In float64, which keeps every bit that matters here. */
+/** The exact product, in float64, which keeps every bit that matters here. */
 export function exactProduct({ side, inner, a, b, isTransposedA, isTransposedB }: Operands): Float64Array {
   const product = new Float64Array(side * side);
   for (let row = 0; row < side; row++)
@@ -18,7 +18,7 @@ export function exactProduct({ side, inner, a, b, isTransposedA, isTransposedB }
   return product;
 }
 
-/** The largest difference, in units of 2^-11 (half a step of float16 above 1) of the exact elements' root mean square. */
+/** The largest difference, in units of 2^-11 (half a step of float16 above 1) of the exact root mean square. */
 export function relativeLoss(got: Float32Array, exact: Float64Array): number {
   const size = Math.sqrt(exact.reduce((sum, x) => sum + x * x, 0) / exact.length);
   let most = 0;

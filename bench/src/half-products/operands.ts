@@ -18,7 +18,7 @@ export interface Drawing {
   draw(side: number, inner: number): Operands;
 }
 
-/** Normally distributed by Box and Muller's method, with mean 0 and deviation 1. */
+/** Normally distributed numbers by Box and Muller's method, with mean 0 and deviation 1. */
 function normal(seed: number, size: number): Float32Array {
   const [u, v] = [uniformValues(seed, size, 0.5), uniformValues(seed + 1, size, Math.PI)];
   return u.map((x, index) => Math.sqrt(-2 * Math.log(x + 0.5 + 2 ** -25)) * Math.cos(v[index] as number));
@@ -26,7 +26,7 @@ function normal(seed: number, size: number): Float32Array {
 
 const inF16 = (numbers: Float32Array): Float32Array => numbers.map((x) => roundTo("f16", x));
 
-/** Subtracts each column's mean from a matrix [inner, columns]: gradients before a normalization have none. */
+/** Subtracts each column's mean from a matrix [inner, columns], as gradients before a normalization have mean 0. */
 function centerColumns(numbers: Float32Array, columns: number): Float32Array {
   const rows = numbers.length / columns;
   const means = new Float64Array(columns);
@@ -38,7 +38,7 @@ function centerColumns(numbers: Float32Array, columns: number): Float32Array {
 
 type Change = (numbers: Float32Array, side: number) => Float32Array;
 
-/** A forward product of activations and weights of deviation 1/√inner. */
+/** Draws a forward product: activations times weights of deviation 1/√inner. */
 const forward = (name: string, ofX: Change, ofW: Change): Drawing => ({
   name,
   draw: (side, inner) => ({
@@ -51,7 +51,7 @@ const forward = (name: string, ofX: Change, ofW: Change): Drawing => ({
   }),
 });
 
-/** The gradient of the weights: activations by the gradient of the result, over the batch. */
+/** Draws the product for the weights' gradient: activations times the gradient of the result, over the batch. */
 const ofWeights = (name: string, ofX: Change, ofGradient: Change): Drawing => ({
   name,
   draw: (side, inner) => ({

@@ -32,7 +32,7 @@ function multiplyWhole(a: Tensor, b: Tensor, { isTransposedA, isTransposedB }: O
   return isWide ? cast(product, "f16") : product;
 }
 
-/** A product for each block, in float16, and their sum in float32. */
+/** Multiplies each block in float16, and sums the products in float32. */
 function multiplyInBlocks(a: Tensor, b: Tensor, operands: Operands, block: number): Tensor {
   const { side, inner, isTransposedA, isTransposedB } = operands;
   const blocks = [inner / block, block];
@@ -45,7 +45,7 @@ function multiplyInBlocks(a: Tensor, b: Tensor, operands: Operands, block: numbe
   return cast(reduceSum(cast(matMul(left, right), "f32"), { axes: [0] }), "f16");
 }
 
-/** The product's [rows, columns]. */
+/** The elements of the product [rows, columns]. */
 export async function multiply(operands: Operands, { block }: Method): Promise<Float32Array> {
   const { side, inner, isTransposedA, isTransposedB } = operands;
   const input = (name: "a" | "b", shape: readonly number[]) =>

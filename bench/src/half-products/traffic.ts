@@ -1,6 +1,6 @@
 // The bytes that a training step's products move: each operand and result of a kernel counts once.
 
-/** Products of one size in a training step: [rows, inner] by [inner, columns], so many times. */
+/** Products of one size in a training step: [rows, inner] by [inner, columns], `count` times. */
 interface ProductSizes {
   readonly rows: number;
   readonly inner: number;
@@ -66,12 +66,12 @@ const plain =
   ({ rows, inner, columns }) =>
     bytes * (rows * inner + inner * columns + rows * columns);
 
-/** Casts read and write each operand once more, and the result. */
+/** Bytes with casts, which read and write each operand once more, and the result. */
 const withCasts: Bytes = (sizes) => plain(4)(sizes) + plain(2 + 4)(sizes);
 
 const blockCount = (block: number, { inner }: ProductSizes): number => Math.ceil(inner / block);
 
-/** Partial products in float16, and one sum over them that accumulates in float32. */
+/** Bytes of partial products in float16, and of one sum over them that accumulates in float32. */
 const inBlocks =
   (block: number): Bytes =>
   (sizes) => {

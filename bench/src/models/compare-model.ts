@@ -22,7 +22,7 @@ export interface ModelComparison {
   readonly forward: number;
   /** The largest difference of a loss, by precision. */
   readonly losses: { readonly float32: number; readonly mixed_float16: number };
-  /** From the file to the model. */
+  /** Time from the file to the model. */
   readonly loadMs: number;
   /** Time of the first step, with its compilation. */
   readonly firstStepMs: number;
@@ -52,7 +52,7 @@ interface Run {
   /** Time of each step, in milliseconds. */
   readonly times: readonly number[];
   readonly forward: number;
-  /** The largest of a loss. */
+  /** Largest difference of a loss. */
   readonly difference: number;
   readonly nodes: number;
 }
@@ -98,7 +98,7 @@ async function fineTune(
   return { times, forward: furthest(forward, logits), difference: Math.max(...differences), nodes };
 }
 
-/** PyTorch keeps the classes of pictures second. */
+/** Moves classes to the last axis: PyTorch keeps those of pictures second. */
 function classesLast(logits: Tensor, classAxis: number): Tensor {
   const rank = logits.shape.length;
   if (classAxis !== 1 || rank === 2) return logits;

@@ -28,15 +28,15 @@ export interface ExportedModel {
   readonly path: string;
   readonly inputs: Readonly<Record<string, HostTensor>>;
   readonly labels: HostTensor;
-  /** In evaluation mode. */
+  /** PyTorch's output in evaluation mode. */
   readonly logits: HostTensor;
-  /** Before each step of SGD, and after the last. */
+  /** Losses before each step of SGD, and after the last. */
   readonly losses: readonly number[];
   readonly learningRate: number;
   readonly classAxis: number;
-  /** Elements. */
+  /** Number of elements of all parameters. */
   readonly parameters: number;
-  /** Nodes of the file. */
+  /** Number of nodes in the file. */
   readonly nodes: number;
 }
 

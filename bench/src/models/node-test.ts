@@ -9,7 +9,7 @@ import { decodeModel, type OnnxModel, readGraph } from "@mp/onnx";
 
 export interface NodeTest {
   readonly name: string;
-  /** Why it does not count among the tests of numbers; empty if it does. */
+  /** The reason why the test does not count among the tests of numbers; empty if it does. */
   readonly kind: string;
   readonly ops: readonly string[];
   readonly rtol: number;
@@ -52,8 +52,8 @@ export async function runNodeTest(
 const KNOWN_BEFORE = /has to be known beforehand/;
 
 /**
- * The tests give shapes, axes and counts as inputs, which a graph of static shapes has as attributes: what has to be
- * known beforehand becomes an initializer, integers first.
+ * Evaluates a test. Tests give shapes, axes and counts as inputs, which a graph of static shapes has as attributes;
+ * so inputs that must be known beforehand become initializers, integers first.
  */
 async function evaluateTest(
   model: OnnxModel,

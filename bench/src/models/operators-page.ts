@@ -6,7 +6,7 @@ type Tested = readonly (readonly [NodeTest, Outcome])[];
 const share = (part: number, whole: number): string =>
   `${part} of ${whole}${whole === 0 ? "" : ` (${((100 * part) / whole).toFixed(1)} %)`}`;
 
-/** The four shares of some tests, as lines. */
+/** Formats the four fractions of tests as lines. */
 export function shares(tested: Tested): readonly string[] {
   const count = (result: Outcome["result"]): string =>
     share(tested.filter(([, each]) => each.result === result).length, tested.length);
@@ -15,7 +15,7 @@ export function shares(tested: Tested): readonly string[] {
   );
 }
 
-/** The message without names and numbers of the single test. */
+/** Shortens a message by the names and numbers of its test. */
 const shortReason = (message: string): string =>
   message
     .replace(/^onnx: /, "")
@@ -24,7 +24,7 @@ const shortReason = (message: string): string =>
     .replace(/"(?:in|out)\/\d+" /, "")
     .replaceAll("|", "\\|");
 
-/** The page; `read` are the operators that have a reader, `operators` all of ONNX with their newest version. */
+/** Renders the page; `read` are the operators that have a reader, `operators` all of ONNX with their newest version. */
 export function operatorsPage(
   read: readonly string[],
   operators: Readonly<Record<string, number>>,

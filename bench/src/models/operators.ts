@@ -12,7 +12,7 @@ export interface ExportedOperator {
   readonly input: HostTensor;
   readonly target: HostTensor;
   readonly output: HostTensor;
-  /** Before each step of SGD, and after the last. */
+  /** Losses before each step of SGD, and after the last. */
   readonly losses: readonly number[];
   readonly learningRate: number;
 }
@@ -42,8 +42,8 @@ export interface OperatorComparison {
   /** Difference of the losses. */
   readonly losses: number;
   /**
-   * Difference of the output of the file written again with an open batch, at PyTorch's batch and at three times its
-   * rows.
+   * Difference of the output after writing the file again with an open batch, at PyTorch's batch and at three times
+   * its rows.
    */
   readonly written: number;
 }

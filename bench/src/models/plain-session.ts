@@ -4,10 +4,10 @@ import * as engine from "onnxruntime-node";
 
 type Inputs = Readonly<Record<string, HostTensor>>;
 
-/** A session of one file, which the function has while it runs. */
+/** A session of one file, open while a function runs. */
 export interface PlainSession {
   run(inputs: Inputs): Promise<engine.InferenceSession.ReturnType>;
-  /** The largest difference of an output from PyTorch's, at its batch and at one of three times the rows. */
+  /** The largest difference of an output from PyTorch's, at the same batch and at three times its rows. */
   difference(inputs: Inputs, name: string, wanted: HostTensor): Promise<number>;
 }
 
@@ -41,14 +41,14 @@ const toFeed = ({ dtype, shape, data }: HostTensor): engine.Tensor =>
     ? new engine.Tensor("int64", data as BigInt64Array, shape)
     : new engine.Tensor("float32", data as Float32Array, shape);
 
-/** The largest difference; infinite for another shape. */
+/** The largest difference of elements; infinite if the shapes differ. */
 export function furthest(found: HostTensor, wanted: HostTensor): number {
   if (found.shape.join() !== wanted.shape.join()) return Number.POSITIVE_INFINITY;
   const [a, b] = [found.data as Float32Array, wanted.data as Float32Array];
   return a.reduce((most, value, index) => Math.max(most, Math.abs(value - (b[index] ?? NaN))), 0);
 }
 
-/** The rows of the tensor, several times. */
+/** A tensor whose rows are repeated several times. */
 function repeatRows({ dtype, shape, data }: HostTensor, times: number): HostTensor {
   const all = Array.from({ length: times }, () => [
     ...(data as ArrayLike<number | bigint> & Iterable<number>),

@@ -26,14 +26,14 @@ import { furthest, inSession } from "./plain-session.js";
 /** The numbers of one file. */
 export interface WrittenFile {
   readonly bytes: number;
-  /** The largest difference from PyTorch's output, at its batch and at one of three times the rows. */
+  /** The largest difference from PyTorch's output, at the same batch and at three times its rows. */
   readonly output: number;
 }
 
 export interface RoundTrip {
   readonly nodes: number;
   readonly f32: WrittenFile;
-  /** A text where f16 is refused. */
+  /** The file in f16, or text if f16 is refused. */
   readonly f16: WrittenFile | string;
   /** The largest difference from PyTorch's output, of the f32 file read by `fromOnnx` again. */
   readonly again: number;
@@ -45,7 +45,7 @@ export interface RoundTrip {
   readonly trainerBytes: number | undefined;
 }
 
-/** The first runs load code and fill caches. */
+/** Runs to make; the first ones load code and fill caches. */
 const COUNTS = { warmup: 5, steps: 60 };
 
 export async function roundTrip(backend: Backend, exported: ExportedModel): Promise<RoundTrip> {
@@ -76,7 +76,7 @@ export async function roundTrip(backend: Backend, exported: ExportedModel): Prom
   };
 }
 
-/** With its first axis open, as PyTorch exported it. */
+/** Writes the model with its first axis open, as PyTorch exported it. */
 function writeModel(
   model: TrainableModel,
   { inputs }: ExportedModel,

@@ -9,7 +9,7 @@ export interface Row {
   readonly model: ModelName;
   readonly engine: string;
   readonly exported: ExportedModel;
-  /** A text for a model that was refused. */
+  /** The comparison, or text if the model was refused. */
   readonly found: ModelComparison | string;
 }
 
@@ -25,7 +25,7 @@ export function isWithin({ found }: Row): boolean {
   );
 }
 
-/** A model that went out again. */
+/** A model that was written to a file again. */
 export interface WrittenRow {
   readonly model: ModelName;
   readonly found: RoundTrip;
@@ -83,7 +83,7 @@ function roundTripCells({ model, found }: WrittenRow): readonly string[] {
   ];
 }
 
-/** The page; `date` as 2026-11-22. */
+/** Renders the page; `date` as 2026-11-22. */
 export function page(
   rows: readonly Row[],
   written: readonly WrittenRow[],

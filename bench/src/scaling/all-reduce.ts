@@ -10,13 +10,13 @@ export interface Wire {
   readonly bytesPerSecond: number;
 }
 
-/** Seconds at which each rank is done, of the seconds at which each is ready. */
+/** Seconds at which each rank is done, given the seconds at which each is ready. */
 export type AllReduce = (ready: readonly number[], bytes: number, wire: Wire) => readonly number[];
 
 const move = (bytes: number, { latencySeconds, bytesPerSecond }: Wire): number =>
   latencySeconds + bytes / bytesPerSecond;
 
-/** One exchange between pairs: a rank goes on when its own part and its partner's are done, and the message is there. */
+/** One exchange between pairs: a rank goes on when it and its partner are done and the message has arrived. */
 const exchange = (
   times: readonly number[],
   partner: (rank: number) => number,
@@ -56,8 +56,8 @@ export const tree: AllReduce = (ready, bytes, wire) => {
 };
 
 /**
- * Rabenseifner's: partners exchange halves, then quarters and so on, and add; then the sums come back in the other order.
- * For powers of two.
+ * Rabenseifner's algorithm, for powers of two: partners exchange and add halves, then quarters and so on; then the
+ * sums come back in the other order.
  */
 export const halving: AllReduce = (ready, bytes, wire) => {
   const rounds = Math.log2(ready.length);

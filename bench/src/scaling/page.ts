@@ -11,7 +11,7 @@ export interface Measured {
   /** Bytes of a large all-reduce between two ranks divided by its time: copies and additions, without a network. */
   readonly bytesPerSecond: number;
   readonly w2: RankWork & { readonly parameters: number };
-  /** Matrix products of W2 in float32. */
+  /** Speed of W2's matrix products in float32. */
   readonly flopsPerSecond: number;
 }
 
@@ -31,12 +31,12 @@ const ALGORITHMS: Readonly<Record<string, AllReduce>> = { ring, tree, halving };
 const RANKS = [1, 2, 4, 8, 16, 64, 256, 1024];
 
 const BILLION = 1e9;
-/** Tokens of the large model that a rank takes in a step. */
+/** Tokens that a rank takes in a step of the large model. */
 const TOKENS = 8192;
-/** A GPU's matrix products in a half, assumed. */
+/** Assumed speed of a GPU's matrix products in a half. */
 const GPU_FLOPS = 400e12;
 
-/** A message goes through the network and, at its end, through the software as measured. */
+/** A wire through the network and, at its end, through the software as measured. */
 const softwareWire = (
   { latencySeconds, bytesPerSecond }: Measured,
   { bitsPerSecond, latencySeconds: away }: Network,
@@ -45,7 +45,7 @@ const softwareWire = (
   bytesPerSecond: 1 / (1 / bytesPerSecond + 8 / bitsPerSecond),
 });
 
-/** Without the processor's copies: GPUs exchange through the network card alone. */
+/** A wire without the processor's copies: GPUs exchange through the network card alone. */
 const directWire = ({ bitsPerSecond, latencySeconds }: Network): Wire => ({
   latencySeconds,
   bytesPerSecond: bitsPerSecond / 8,

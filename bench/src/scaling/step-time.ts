@@ -5,7 +5,7 @@ import type { AllReduce, Wire } from "./all-reduce.js";
 export interface RankWork {
   /** Size of the gradients as they are sent. */
   readonly gradientBytes: number;
-  /** One rank's step without an exchange, on average. */
+  /** Mean time of one rank's step without an exchange. */
   readonly seconds: number;
   /** Standard deviation of a step's time divided by its mean. */
   readonly deviation: number;
@@ -14,16 +14,16 @@ export interface RankWork {
 export interface StepTime {
   /** Mean over simulated steps, from the first rank's start to the last rank's end. */
   readonly seconds: number;
-  /** One rank's step divided by it. */
+  /** One rank's step time divided by `seconds`. */
   readonly efficiency: number;
   /** Time spent waiting: how much longer the slowest rank computes than the average one. */
   readonly waitingSeconds: number;
 }
 
-/** Steps to average; each draws times of its own. */
+/** Number of steps to average; each draws its own times. */
 const STEPS = 20;
 
-/** Simulates steps of that many ranks, with the same draws in every call. */
+/** Simulates steps of several ranks, with the same draws in every call. */
 export function stepTime(ranks: number, work: RankWork, allReduce: AllReduce, wire: Wire): StepTime {
   const draw = normalNumbers(1);
   let [all, waited] = [0, 0];
@@ -39,7 +39,7 @@ export function stepTime(ranks: number, work: RankWork, allReduce: AllReduce, wi
   return { seconds, efficiency: work.seconds / seconds, waitingSeconds: waited / STEPS };
 }
 
-/** Box and Muller's, of a linear congruential generator (Numerical Recipes). */
+/** Draws normal numbers by Box and Muller's method from a linear congruential generator (Numerical Recipes). */
 function normalNumbers(seed: number): () => number {
   let state = seed >>> 0;
   const uniform = (): number => {

@@ -8,7 +8,7 @@ interface Sizes {
   readonly images: number;
   readonly channels: number;
   readonly pixels: number;
-  /** The target: at most this many times the forward pass for the weight gradient. */
+  /** Target: the weight gradient takes at most this many times the forward pass. */
   readonly bar: number;
 }
 
@@ -28,7 +28,7 @@ const WINDOW: OpAttributes["Conv"] = {
   group: 1,
 };
 
-/** Only a corner of the result is fetched from the engine. */
+/** A graph of which only a corner of the result is fetched from the engine. */
 function cornerGraph(
   types: Readonly<Record<string, Shape>>,
   emit: (builder: GraphBuilder, operands: readonly Value[]) => Value,

@@ -51,7 +51,7 @@ function recurrenceGraph({ steps, batch, width }: Sizes, isLoop: boolean): Graph
   return prepareGraph(graph);
 }
 
-/** A loop beside its steps written out: the time of a step, and the time until the first run has ended. */
+/** Compares a loop with its steps written out: the time of a step, and the time until the first run has ended. */
 export const loopCost: Scenario = {
   title: "a loop beside its steps written out",
   parts: Object.keys(SIZES),

@@ -8,7 +8,7 @@ import { FREED_BLOCKS_GO_BACK, megabytes, residentMemory, type Scenario } from "
 const SIDE = 2048;
 const LAYERS = 48;
 const SEGMENTS = 8;
-/** The highest peaks, in megabytes: stored activations may take a tenth more than the 48 layers' results. */
+/** Limits of the peaks, in megabytes: stored activations may take a tenth more than the 48 layers' results. */
 const BARS: Readonly<Record<string, { readonly engine: number; readonly added: number }>> = {
   kept: { engine: 1.1 * LAYERS * megabytes(SIDE * SIDE * 4), added: 850 },
   recomputed: { engine: 256, added: 300 },

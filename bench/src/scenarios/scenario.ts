@@ -19,7 +19,7 @@ export interface Figure {
   readonly bar?: number;
 }
 
-/** Medians over processes: figures by part. */
+/** The medians over processes, by part and figure. */
 export type Measured = (part: string, figure: string) => number;
 
 /** One question about the cost of a step. Each part runs in fresh processes, one part after the other. */
@@ -39,7 +39,7 @@ const MEGABYTE = 2 ** 20;
 /** Bytes in megabytes. */
 export const megabytes = (bytes: number): number => bytes / MEGABYTE;
 
-/** The process's own peak, and how much of it was added after it had `before` bytes, in megabytes. */
+/** The process's own peak, and the part of it beyond `before` bytes, in megabytes. */
 export function residentMemory(before: number): { readonly resident: number; readonly added: number } {
   const resident = process.resourceUsage().maxRSS * 1024;
   return { resident: megabytes(resident), added: megabytes(resident - before) };

@@ -9,7 +9,7 @@ import { recurrence } from "./recurrence.js";
 import type { Scenario } from "./scenario.js";
 import { updateCost } from "./update-cost.js";
 
-/** By name on the command line. */
+/** Scenarios by their names on the command line. */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   update: updateCost,
   emulation,

@@ -5,7 +5,7 @@ import { uniformValues } from "../workloads/hash-values.js";
 import { initialValues } from "../workloads/initial-values.js";
 import { defineWorkload, type Workload } from "../workloads/workload.js";
 
-/** So small that the engine has almost nothing to do: two dense layers, batch 8, AdamW. */
+/** A model so small that the engine has almost nothing to do: two dense layers, batch 8, AdamW. */
 export function tinyModel(): Workload {
   const draw = initialValues();
   const limit = 0.5;

@@ -4,15 +4,15 @@ import { add, concat, matMul, reshape, split } from "@mp/core/ops";
 import { type LstmParameters, type LstmSequence, lstm, lstmStep } from "@mp/nn";
 
 /**
- * The products of a layer. Fused: one of all inputs, and one of the state in each step. By step: one of inputs and state
- * in each step, as TensorFlow's `BasicLSTMCell`. By gate: one for each of the four gates in each step.
+ * Forms of a layer's products. Fused: one of all inputs, and one of the state in each step. By step: one of inputs
+ * and state in each step, as TensorFlow's `BasicLSTMCell`. By gate: one for each of the four gates in each step.
  */
 export const LSTM_FORMS = ["fused", "by step", "by gate"] as const;
 export type LstmForm = (typeof LSTM_FORMS)[number];
 
 type Apply = (parameters: Traced<LstmParameters>, sequence: LstmSequence) => Tensor;
 
-/** A layer over time, its steps written out: [time, batch, cells] of hidden states. */
+/** A layer over time with its steps written out: [time, batch, cells] of hidden states. */
 export function lstmOfForm(form: LstmForm, cells: number): Apply {
   const layer = lstm(cells, cells, { unroll: true });
   const applies: Readonly<Record<LstmForm, Apply>> = {
@@ -23,7 +23,7 @@ export function lstmOfForm(form: LstmForm, cells: number): Apply {
   return applies[form];
 }
 
-/** The weights' columns in that many parts, each with a product in each step. */
+/** An LSTM whose weights' columns are divided into parts, each with a product in each step. */
 function basic(parts: number): Apply {
   return ({ input, recurrent, bias }, { x, state }) =>
     scope("lstm", () => {

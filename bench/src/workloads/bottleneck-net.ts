@@ -21,7 +21,7 @@ export const BOTTLENECK_NET_SIZES: BottleneckNetSizes = {
   classes: 1000,
 };
 
-/** A block's results have this many times its width. */
+/** The results of a block have this many times its width. */
 const EXPANSION = 4;
 
 /** Three units in the body, and one in the shortcut of a stage's first block. */

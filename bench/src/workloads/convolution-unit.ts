@@ -12,7 +12,7 @@ import {
 import { uniformValues } from "./hash-values.js";
 import type { InitialValues } from "./initial-values.js";
 
-/** `values` of that shape, their axes in the order of `perm`. */
+/** Permutes the axes of `values` from `shape` to the order of `perm`. */
 function permute(values: Float32Array, shape: Triple, perm: Triple): Float32Array {
   const strides = [shape[1] * shape[2], shape[2], 1];
   const [a, b, c] = perm.map((axis) => ({ size: shape[axis] ?? 1, stride: strides[axis] ?? 1 })) as [
@@ -52,7 +52,7 @@ export const unit = ({ taps, inputs, outputs, stride }: UnitPlan): StatefulLayer
     batchNorm(outputs, { momentum: 0.9 }),
   );
 
-/** Kernels are drawn with the taps first, as the peers draw them, and then transposed. */
+/** Draws kernels with the taps first, as the peers do, and transposes them. */
 export function drawUnit(draw: InitialValues, { taps, inputs, outputs }: UnitPlan): UnitParameters {
   const area = taps * taps;
   const { data } = draw.uniform([area, inputs, outputs], Math.sqrt(6 / (area * inputs)));
@@ -60,7 +60,7 @@ export function drawUnit(draw: InitialValues, { taps, inputs, outputs }: UnitPla
   return [{ kernel }, { scale: draw.ones([outputs]), bias: draw.zeros([outputs]) }];
 }
 
-/** Images in ±√3, [N, 3, size, size], drawn with the channels last, as the peers draw them. */
+/** Draws images in ±√3, [N, 3, size, size], with the channels last, as the peers do, and transposes them. */
 export function drawImages(batch: number, size: number): HostTensor<"f32"> {
   const pixels = uniformValues(1, batch * size * size * 3, Math.sqrt(3));
   return tensor(permute(pixels, [batch, size * size, 3], [0, 2, 1]), [batch, 3, size, size]);

@@ -24,7 +24,7 @@ import { add } from "@mp/core/ops";
 import type { WorkloadDefinition } from "./workload-definition.js";
 
 export interface PlainTraining {
-  /** Resolves to the loss. */
+  /** Makes a step; resolves to the loss. */
   step(): Promise<number>;
   dispose(): Promise<void>;
 }

@@ -24,7 +24,7 @@ export interface ResidualPlan {
   /** Side of the images, in pixels. */
   readonly size: number;
   readonly stem: PlacedUnit;
-  /** Between the stem and the blocks. */
+  /** Functions between the stem and the blocks. */
   readonly pools: readonly ((x: Tensor) => Tensor)[];
   readonly blocks: readonly BlockPlan[];
   /** Channels of the last block's result. */

@@ -34,7 +34,7 @@ const kinds: Readonly<Record<WorkloadName, Kind>> = {
 /** A workload at certain sizes. */
 export interface SizedWorkload {
   readonly workload: WorkloadName;
-  /** All of them: peers get them with their job, so that they are defined only once. */
+  /** All sizes of the workload: peers get them with their job, so that they are defined only once. */
   readonly sizes: Sizes;
 }
 
@@ -48,7 +48,7 @@ export const usualSizes = (workload: WorkloadName): SizedWorkload => ({
 
 /**
  * Reads `w2` or `w2:cells=1024,batch=128`; undefined when it begins with no workload's name.
- * @throws RangeError for a size that the workload does not have, or that is no integer of 1 or more
+ * @throws RangeError for a size that the workload does not have, or that is not an integer of 1 or more
  */
 export function readWorkload(word: string): SizedWorkload | undefined {
   const [name = "", ...rest] = word.split(":");
@@ -73,7 +73,7 @@ function parseSize(text: string, sizes: Sizes, word: string): readonly [string, 
   return [name, number];
 }
 
-/** The workload as it is named on the command line: with the sizes that are not its usual ones. */
+/** The workload's name on the command line, with the sizes that are not its usual ones. */
 export function displayName({ workload, sizes }: SizedWorkload): string {
   const usual = kinds[workload].sizes;
   const changed = Object.keys(sizes).filter(

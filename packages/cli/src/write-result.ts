@@ -4,9 +4,7 @@ import { writeWhole } from "./write-whole.js";
 /** The result of a command line: a run, two compared runs, or a table and its runs. */
 export type Written = RunResult | Comparison | Readonly<Record<string, unknown>>;
 
-/**
- * Writes the result of a run as JSON, completely or not at all. NaN and infinities, which JSON lacks, become text.
- */
+/** Writes the result of a run as JSON, completely or not at all. NaN and infinities, which JSON lacks, become text. */
 export function writeResult(path: string, result: Written): void {
   writeWhole(path, `${formatJson(result)}\n`);
 }

@@ -9,9 +9,7 @@ const EXIT_OK = 0;
 const EXIT_UNHEALTHY = 1;
 const EXIT_REFUSED = 2;
 
-/**
- * Runs the command line: results on standard output, a failure as one line on standard error. @returns the exit code
- */
+/** Runs the command line: results on stdout, a failure as one line on stderr. @returns the exit code */
 export async function run(argv: readonly string[]): Promise<number> {
   const parsed = parseCommandLine(argv);
   switch (parsed.kind) {

@@ -3,9 +3,7 @@ import type { WheelArchive } from "@mp/wheels";
 
 const INCLUDE = "tensorflow/include";
 
-/**
- * Folders below `include` that header names may be relative to: TSL and XLA moved out and in again between releases.
- */
+/** Folders below `include` that header names may be relative to: TSL and XLA moved between releases. */
 export const HEADER_ROOTS: readonly string[] = ["", "external/local_tsl", "external/local_xla"];
 
 /** The headers that the addon's sources include. */

@@ -12,9 +12,7 @@ export const OLDEST_RELEASE = "2.12.0";
  */
 export const PYTHON = "3.11";
 
-/**
- * SHA-256 of the wheels of the default release. A wheel of one of these names must match, from an index or a file.
- */
+/** SHA-256 of the wheels of the default release. A wheel of one of these names must match, from an index or a file. */
 export const PINNED_WHEELS: Readonly<Record<string, string>> = {
   "tensorflow_cpu-2.21.0-cp311-cp311-manylinux_2_27_x86_64.whl":
     "2b847d217b02ee7731ed91431daf3250daa0196c3c94614d23be27232e6e5b6c",

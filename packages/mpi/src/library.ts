@@ -53,9 +53,7 @@ function leaveAllocatorAlone(): void {
   process.env["UCX_MEM_EVENTS"] ??= "no";
 }
 
-/**
- * Checks the code that the function `what` returned. @throws MP_BACKEND_FAILED with the library's text if it is not 0
- */
+/** Checks the code that the function `what` returned. @throws MP_BACKEND_FAILED with the library's text unless 0 */
 export function checkCode({ functions }: MpiLibrary, code: number, what: string): void {
   if (code === 0) return;
   const text = readText(ABI.MAX_ERROR_STRING, (out, length) => functions.Error_string(code, out, length));

@@ -5,10 +5,10 @@ import { flagName } from "@mp/cli";
 import type { Options } from "../flags.js";
 import type { Measured } from "./measure.js";
 
-/** Freed blocks go back to the system, so that the peak is one of memory in use (glibc). */
+/** Makes glibc give freed blocks back to the system, so that the peak is of memory in use. */
 const ENVIRONMENT = { MALLOC_MMAP_THRESHOLD_: "1048576", TF_CPP_MIN_LOG_LEVEL: "3" };
 
-/** The flags that change the training step, and so its memory. */
+/** Flags that change the training step, and so its memory. */
 const PASSED = [
   "backend", "device", "precision", "lossScale", "initialScale", "masterWeights", "accumulate", "checkpointing", "seed",
   "data", "task", "layers", "size", "heads", "hidden", "sequence", "batch", "vocab", "dropout", "halfReductions",

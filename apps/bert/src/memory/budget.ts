@@ -31,10 +31,10 @@ export function largest(fits: (n: number) => boolean, most: number): number {
   return low;
 }
 
-/** The search ends here: models of this size do not train with larger batches. */
+/** Largest batch that is tried: models of this size do not train with larger ones. */
 const LARGEST_BATCH = 2 ** 14;
 
-/** One line for each technique: the most sequences in memory at once. */
+/** Formats a line for each technique: the most sequences that fit into memory at once. */
 export async function budgetTable(options: Options, text: Text): Promise<string> {
   const budget = parseSize(options.budget ?? "");
   const lines: string[][] = [];

@@ -1,6 +1,6 @@
 /**
- * A process of its own that trains for a few steps and writes one line of JSON: planned and measured memory.
- * Its command line is the app's.
+ * Trains for a few steps in a process of its own and writes one line of JSON: planned and measured memory. Takes the
+ * app's command line.
  */
 import { parseCommandLine } from "@mp/cli";
 import { backendOf } from "@mp/cli/training";
@@ -17,8 +17,8 @@ export interface Measured {
   readonly precision: string;
   readonly planned: PlannedMemory;
   /**
-   * The engine's own peak, which counts tensors alone. Engines that report none: how much the process's resident memory
-   * grew at its peak.
+   * Peak bytes of the engine's tensors; for engines that do not report it, the growth of the process's resident
+   * memory.
    */
   readonly peak: { readonly of: "tensors" | "process"; readonly bytes: number };
   /** The fastest step. */

@@ -12,7 +12,7 @@ interface Technique {
 /** Microbatches of the technique, without `--accumulate`. */
 const MICROBATCHES = 4;
 
-/** The whole batch at once, and with each technique that saves memory. */
+/** Techniques to compare: the whole batch at once, and each way to save memory. */
 function techniques(options: Options): readonly Technique[] {
   const whole = options.batch * options.accumulate;
   const micro = options.accumulate > 1 ? options.accumulate : MICROBATCHES;
@@ -31,7 +31,7 @@ function techniques(options: Options): readonly Technique[] {
   ];
 }
 
-/** Runs `--memory`, in float32 and in the precision of the flags; `mixed` is float16 where no half is native. */
+/** Runs `--memory`, in float32 and in the precision of the flags; `mixed` becomes float16 if no half is native. */
 export async function printMemory(options: Options, context: AppContext): Promise<void> {
   const mixed = options.precision === "mixed" ? await nativeMixed(options) : options.precision;
   const kinds = [plainOptions(options, { halfReductions: false })];
@@ -52,8 +52,8 @@ export async function printMemory(options: Options, context: AppContext): Promis
 }
 
 /**
- * Memory that a process takes besides tensors, measured once with the smallest batch for whole steps, and once for
- * microbatches, which are two programs with sums between them.
+ * Measures the memory that a process takes besides tensors, with the smallest batch: once for whole steps, and once
+ * for microbatches, which are two programs with sums between them.
  */
 function measureBesideTensors(kind: Options, context: AppContext): (own: Options) => Promise<number> {
   const known = new Map<number, number>();

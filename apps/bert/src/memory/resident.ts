@@ -5,8 +5,8 @@ const RESET = "/proc/self/clear_refs";
 const STATUS = "/proc/self/status";
 
 /**
- * Collects garbage, if the process was started with `--expose-gc`, and resets the peak. Outside Linux the peak cannot be
- * reset, and is that since the process's start.
+ * Collects garbage, if the process was started with `--expose-gc`, and resets the peak. Outside of Linux the peak
+ * cannot be reset and counts from the process's start.
  */
 export function startPeak(): void {
   (globalThis as { readonly gc?: () => void }).gc?.();

@@ -5,7 +5,7 @@ import type { Measured } from "./measure.js";
 export interface MemoryRow {
   readonly technique: string;
   readonly measured: Measured;
-  /** Bytes of tensors at the measured peak. Of a process's peak, the memory beside tensors has been subtracted. */
+  /** Bytes of tensors at the measured peak; if that is a process's, without the memory besides tensors. */
   readonly tensors: number;
 }
 

@@ -19,7 +19,7 @@ import { cutSequences } from "../text/sequences.js";
 
 export type Labeled = { readonly ids: Tensor; readonly labels: Tensor };
 
-/** Sequence classification: which source a sequence is from; judged by accuracy on the test part. */
+/** Classifies sequences by their source; judged by accuracy on the test part. */
 export function classifyTask(
   { seed, batch, sequence }: Options,
   text: Text,

@@ -8,12 +8,12 @@ import { cutSequences } from "../text/sequences.js";
 
 export type Masked = { readonly ids: Tensor; readonly places: Tensor; readonly pieces: Tensor };
 
-/** Which pieces of the held-out text are hidden is the same for every run. */
+/** Seed of the choice of hidden pieces in held-out text, the same for every run. */
 const JUDGING_SEED = 0;
 /** Independent of `--batch`, so that the same held-out sequences are judged. */
 const JUDGED_AT_ONCE = 16;
 
-/** The masked language model; judged by exp of the mean cross entropy of hidden pieces in held-out text. */
+/** The masked language model, judged by exp of the mean cross entropy of hidden pieces in held-out text. */
 export function maskedTask(
   { seed, batch, sequence }: Options,
   text: Text,

@@ -7,9 +7,9 @@ export interface Task<P extends Tree<HostTensor>, B> {
   /** Initial parameters. */
   readonly params: P;
   readonly loss: (parameters: Traced<P>, batch: B, context: LossContext) => Tensor;
-  /** Endless. */
+  /** Endless batches. */
   readonly batches: Dataset<Fed<B>>;
-  /** A batch of that many sequences, of zeros: memory depends on shapes alone. */
+  /** A batch of zeros with that many sequences, since memory depends on shapes alone. */
   readonly sample: (batch: number) => Fed<B>;
   readonly judge: (
     training: Trainer<P, B, Readonly<Record<never, never>>, never>,

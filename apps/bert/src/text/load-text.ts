@@ -18,8 +18,8 @@ export interface Text {
 }
 
 /**
- * Reads the files in `directory`, a source for each folder in it or a single one, or the prose that came with the
- * apps' dependencies, a source for each package; and builds the word pieces from its training part.
+ * Reads sources of text and builds word pieces from their training part. The files in `directory` are one source, or
+ * one for each folder in it; without it, each package among the apps' dependencies is a source of prose.
  * @throws MP_IO, MP_PARSE; UsageError for a vocabulary that holds no word
  */
 export async function loadText(directory: string | undefined, vocabularySize: number): Promise<Text> {

@@ -23,12 +23,12 @@ export interface MaskedOptions {
   readonly shuffle: boolean;
 }
 
-/** BERT's shares: of all pieces, those to predict; of these, those hidden, and those replaced by a random piece. */
+/** BERT's fractions: pieces to predict; of these, pieces to hide, and pieces to replace by a random piece. */
 const SHARE = 0.15;
 const HIDDEN = 0.8;
 const REPLACED = 0.1;
 
-/** Predicted pieces of a sequence. All sequences have as many, so that they weigh the same in batches of any size. */
+/** Predicted pieces per sequence: as many in all, so that sequences weigh the same in batches of any size. */
 export const predictionsPerSequence = (length: number): number =>
   Math.max(1, Math.round(SHARE * (length - 2)));
 

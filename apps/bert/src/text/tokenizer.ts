@@ -23,9 +23,9 @@ function bertTokenizer(pieces: readonly string[]): Tokenizer {
 
 /** Word pieces of a text, by index. */
 export interface WordPieces {
-  /** By index, the special ones first. */
+  /** The pieces in the order of their indices, the special ones first. */
   readonly pieces: readonly string[];
-  /** Indices of the pieces of a word of the corpus. */
+  /** The indices of the pieces of a word of the corpus. */
   encode(word: string): readonly number[];
 }
 

@@ -12,7 +12,7 @@ interface Word {
 }
 
 const join = (left: string, right: string): string => left + right.slice(CONTINUES.length);
-/** No piece holds a space. */
+/** Key of a pair of pieces; no piece has a space. */
 const pairKey = (left: string, right: string): string => `${left} ${right}`;
 
 /** Counts of neighboring pieces, and the words in which each pair occurs. */
@@ -62,8 +62,8 @@ function merge(pieces: readonly string[], left: string, right: string): string[]
 }
 
 /**
- * The `size` pieces, or fewer where the words are used up; the letters come first, the most frequent ones if they
- * are too many.
+ * Finds `size` pieces, or fewer if the words are used up. The letters come first, the most frequent ones if there are
+ * too many.
  * @param counts how often each word occurs
  */
 export function wordPieces(counts: ReadonlyMap<string, number>, size: number): readonly string[] {

@@ -3,7 +3,7 @@ import { PEN, paint, SIDE } from "./paint.js";
 import { randomNumbers } from "./random.js";
 import { writeDigit } from "./write-digit.js";
 
-/** Images of digits and which digit each is. */
+/** Images of digits, and the digit in each. */
 export type DigitBatch = {
   /** [images, 1, SIDE, SIDE] */
   readonly x: HostTensor<"f32">;
@@ -11,7 +11,7 @@ export type DigitBatch = {
   readonly y: HostTensor<"i32">;
 };
 
-/** Batches that no run trains on. */
+/** Index of the first batch that no run trains on. */
 const HELD_OUT = 2 ** 20;
 
 /** The batch of that index: the same digits wherever it is made. */

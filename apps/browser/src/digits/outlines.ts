@@ -1,4 +1,4 @@
-/** How people write the ten digits, as lines in a square of side 1. */
+/** Outlines of the ten digits as people write them: lines in a square of side 1. */
 import type { Point, Stroke } from "./stroke.js";
 
 type Place = readonly [x: number, y: number];
@@ -14,7 +14,7 @@ function arc(center: Place, radii: Place, from: number, to: number): Stroke {
   });
 }
 
-/** Several ways of writing each, in the order 0 … 9. */
+/** Several ways of writing each digit, in the order 0 … 9. */
 export const outlines: readonly (readonly (readonly Stroke[])[])[] = [
   [[arc([0.5, 0.5], [0.27, 0.42], -100, 260)], [arc([0.5, 0.5], [0.36, 0.4], -60, 300)]],
   [

@@ -3,10 +3,10 @@ import { fitToSquare, type Point, type Stroke } from "./stroke.js";
 /** The side of an image in pixels. */
 export const SIDE = 20;
 
-/** The pen's radius of a drawing that is not generated, in pixels. */
+/** The pen's radius for drawings that are not generated, in pixels. */
 export const PEN = 1.1;
 
-/** The drawing as an image [SIDE, SIDE], 0 for paper and 1 for ink, written to `out`. */
+/** Paints a drawing into `out` as an image [SIDE, SIDE], 0 for paper and 1 for ink. */
 export function paint(strokes: readonly Stroke[], out: Float32Array, pen = PEN): void {
   const pieces = fitToSquare(strokes).flatMap((stroke) =>
     stroke.map((point, index) => [stroke[index - 1] ?? point, point] as const),

@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) that follow from the seed alone: mulberry32. */
+/** Makes a generator of numbers in [0, 1) that depend on the seed alone: mulberry32. */
 export function randomNumbers(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -7,12 +7,12 @@ export interface Point {
 /** A line drawn without lifting the pen. */
 export type Stroke = readonly Point[];
 
-/** How much of the image's side a drawing takes: a margin stays free for the pen's width. */
+/** Fraction of the image's side that a drawing takes: a margin stays free for the pen's width. */
 const EXTENT = 0.74;
 
 /**
- * The drawing moved to the middle of the unit square, and scaled by one factor so that its longer side takes EXTENT of it.
- * Drawings of people and generated ones go through it, so that a network sees both alike.
+ * Moves a drawing to the middle of the unit square, scaled by one factor so that its longer side takes EXTENT of it.
+ * Drawings of people and generated ones both go through this, so that a network sees them alike.
  */
 export function fitToSquare(strokes: readonly Stroke[]): readonly Stroke[] {
   const points = strokes.flat();

@@ -1,14 +1,14 @@
-/** Plots as SVG that is drawn again when there is more to show. */
+/** Plots as SVG, drawn again when there is more to show. */
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [460, 200];
 const [LEFT, RIGHT, TOP, BOTTOM] = [66, 10, 10, 28];
-/** More points than the plot has pixels are drawn over each other. */
+/** Most points of a line; more than the plot has pixels would be drawn over each other. */
 const MOST_POINTS = 400;
 
 export interface Line {
   readonly class: string;
-  /** One value for each step, from step 1. */
+  /** Values of the steps, from step 1. */
   readonly values: readonly number[];
 }
 
@@ -86,7 +86,7 @@ interface Place {
   readonly value: number;
 }
 
-/** Means of neighbors. */
+/** Averages neighbors, so that at most MOST_POINTS remain. */
 function thin(values: readonly number[]): readonly Place[] {
   const every = Math.max(1, Math.ceil(values.length / MOST_POINTS));
   return Array.from({ length: Math.ceil(values.length / every) }, (_, index) => {
@@ -98,7 +98,7 @@ function thin(values: readonly number[]): readonly Place[] {
   });
 }
 
-/** From the smallest to the largest, rounded outwards to a tenth of their distance's power of ten. */
+/** The range of the values, rounded outwards to a fifth of the power of ten below its length. */
 function niceRange(values: readonly number[]): readonly [number, number] {
   const [least, most] = values.reduce(
     ([low, high], value) => [Math.min(low, value), Math.max(high, value)],

@@ -8,8 +8,8 @@ export interface Engine extends OpenedRun {
 }
 
 /**
- * The engine of each run: the GPU where the browser gives one and it computes that precision, else the reference backend,
- * which computes every precision exactly, on the processor.
+ * Opens an engine for each run: the GPU if the browser has one that computes the precision, else the reference
+ * backend, which computes every precision exactly on the processor.
  */
 export async function openEngines(
   wanted: "webgpu" | "reference",

@@ -5,7 +5,7 @@ export class RunHistory {
   readonly losses: number[] = [];
   readonly scales: number[] = [];
   readonly skipped: number[] = [];
-  /** On digits that no run trains on; undefined before the first look. */
+  /** Accuracy on digits that no run trains on; undefined before the first evaluation. */
   accuracy: number | undefined;
   #milliseconds: number[] = [];
 
@@ -16,7 +16,7 @@ export class RunHistory {
     this.#milliseconds = [...this.#milliseconds.slice(-19), milliseconds];
   }
 
-  /** The median of the last 20 steps, which the compilation of the first does not move. */
+  /** The median of the last 20 steps, on which the compiling first step has little effect. */
   get milliseconds(): number | undefined {
     return [...this.#milliseconds].sort((a, b) => a - b)[this.#milliseconds.length >> 1];
   }
@@ -26,7 +26,7 @@ export type Histories = Readonly<Record<RunName, RunHistory>>;
 
 export const histories = (): Histories => ({ float32: new RunHistory(), float16: new RunHistory() });
 
-/** The losses' difference at each step that both have made. */
+/** Differences of the losses at the steps that both runs have made. */
 export function differences({ float32, float16 }: Histories): readonly number[] {
   return float16.losses.flatMap((loss, index) => {
     const plain = float32.losses[index];

@@ -18,7 +18,7 @@ const send = (message: ToWorker): void => worker.postMessage(message);
 
 let isTraining = false;
 let image: Float32Array | undefined;
-/** Answers that are still to come: a new drawing waits for them. */
+/** Number of answers that are still to come; a new drawing waits for them. */
 let asked = 0;
 
 const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorker, { type: K }>) => void } = {
@@ -59,7 +59,7 @@ function setTraining(isWanted: boolean): void {
   sendTraining();
 }
 
-/** A page that begins by itself does not go on behind other tabs. */
+/** Starts or pauses training: a page that begins by itself must not go on behind other tabs. */
 function sendTraining(): void {
   send({ type: isTraining && !document.hidden ? "train" : "pause" });
 }

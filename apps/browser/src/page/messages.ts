@@ -12,16 +12,16 @@ export type ToWorker =
   /** An image as `paint` makes it. */
   | { readonly type: "classify"; readonly image: Float32Array };
 
-/** The device that a run computes on, in words. */
+/** The device that a run computes on, for the page. */
 export interface OpenedRun {
   readonly engine: string;
-  /** The reason why it is not on the GPU. */
+  /** The reason why the run is not on the GPU, if so. */
   readonly remark: string | undefined;
 }
 
 export interface Step {
   readonly run: RunName;
-  /** Counted from 1. */
+  /** Number of the step, from 1. */
   readonly step: number;
   readonly loss: number;
   readonly scale: number;
@@ -34,7 +34,7 @@ export interface GradientSummary {
   readonly step: number;
   readonly scale: number;
   readonly recommendedScale: number;
-  /** Shares of the nonzero gradients that f16 loses, at scale 1 and at the run's scale. */
+  /** Fractions of the nonzero gradients that f16 loses, at scale 1 and at the run's scale. */
   readonly shares: readonly {
     readonly scale: number;
     readonly zero: number;

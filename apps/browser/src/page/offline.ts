@@ -1,9 +1,9 @@
 // The page's service worker: keeps every file of the page, so that it opens without a network.
 
-/** Put in by `build-page`: every file of the page, and a hash of them all. */
+/** The page's files and a hash of them all, which `build-page` inserts. */
 declare const KEPT: { readonly files: readonly string[]; readonly version: string };
 
-/** The parts used of a service worker's global scope; the DOM's types know only a window's. */
+/** The used parts of a service worker's global scope; the DOM's types know only a window's. */
 interface Lasting extends Event {
   waitUntil(work: Promise<unknown>): void;
 }

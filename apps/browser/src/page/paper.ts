@@ -5,7 +5,7 @@ export class Paper {
   readonly #canvas: HTMLCanvasElement;
   readonly #onDrawn: (strokes: readonly Stroke[]) => void;
   #strokes: Point[][] = [];
-  /** Not drawn by hand: the first stroke of a hand replaces it. */
+  /** Whether the drawing is not by hand, so that the first stroke of a hand replaces it. */
   #isShown = false;
 
   /** @param onDrawn is called with the whole drawing whenever it has changed */

@@ -7,16 +7,16 @@ import { BATCH, digitTraining } from "../training.js";
 import type { Engine } from "./engines.js";
 import { type FromWorker, type GradientSummary, RUNS, type RunName } from "./messages.js";
 
-/** Steps between two looks at digits that no run trains on. */
+/** Steps between evaluations on digits that no run trains on. */
 const LOOK_EVERY = 25;
-/** Batches of such a look. */
+/** Batches of an evaluation. */
 const LOOKS = 4;
 
 const precisions = { float32, float16: mixedFloat16 } as const;
 
 type Training = Trainer<Parameters, Batch, unknown, "accuracy">;
 
-/** Both runs, a step of each in turn, on the same batches. */
+/** Trains both runs on the same batches, a step of each in turn. */
 export class Runs {
   readonly #trainings: Readonly<Record<RunName, Training>>;
   readonly #steps: Readonly<Record<RunName, ReturnType<Training["steps"]>>>;

@@ -2,7 +2,7 @@ import { drawBars, drawLines } from "./chart.js";
 import { differences, type Histories, histories } from "./history.js";
 import { type GradientSummary, type OpenedRun, RUNS, type RunName } from "./messages.js";
 
-/** The element of that id and class. */
+/** The element with an id, which must be of the given class. */
 export function byId<E extends Element>(id: string, kind: new () => E): E {
   const element = document.getElementById(id);
   if (!(element instanceof kind)) throw new Error(`internal: no ${kind.name} is called ${id}`);
@@ -20,7 +20,7 @@ const labels = {
 } as const;
 type Fact = keyof typeof labels;
 
-/** The exponents of f16: below the first it has fewer bits, below the second 0; above the last it is infinite. */
+/** Exponents of f16: it has fewer bits below the first, is 0 below the second, and infinite above the last. */
 const [NORMAL, KEPT, LARGEST] = [-14, -25, 15];
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;

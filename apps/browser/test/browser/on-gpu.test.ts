@@ -10,7 +10,7 @@ beforeAll(async () => {
 
 afterAll(() => demo?.close());
 
-/** How far losses may lie apart, relatively: the GPU sums in another order. The README states it. */
+/** Largest relative difference of losses: the GPU sums in another order. The README states it. */
 const TOLERANCE = 1e-3;
 
 it("trains float32 on the GPU, and Node goes on from its checkpoint", async () => {

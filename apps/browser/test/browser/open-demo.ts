@@ -5,11 +5,11 @@ import type { RunName, Step } from "../../src/page/messages.js";
 import { servePage } from "../../src/serve.js";
 
 declare global {
-  /** Every step that the worker has told of. */
+  /** The steps that the worker has reported. */
   var steps: Step[];
 }
 
-/** Chromium on Linux says so of its WebGPU, and where it has none. */
+/** Messages that are not complaints: Chromium on Linux prints them about WebGPU, or if it has none. */
 const IS_NEWS = /^WebGPU is experimental on this platform|^No available adapters/;
 
 /** The built page in a headless browser. */
@@ -62,7 +62,7 @@ export class OpenDemo {
     );
   }
 
-  /** Lets it train until both runs have made so many steps or some more, and pauses it. Throws if the page says that it failed. */
+  /** Trains until both runs have made `count` steps or more, then pauses. Throws if the page reports a failure. */
   async trainUntil(count: number): Promise<void> {
     if ((await this.page.textContent("#train")) === "Go on") await this.page.click("#train");
     const status = await this.page.waitForFunction((least) => {
@@ -78,7 +78,7 @@ export class OpenDemo {
     await this.waitForText("#status", "Paused.");
   }
 
-  /** @param start of the element's text */
+  /** @param start the beginning of the element's text */
   async waitForText(selector: string, start: string): Promise<void> {
     await this.page.waitForFunction(
       ([asked, begin]) => document.querySelector(asked)?.textContent?.startsWith(begin) === true,
@@ -95,7 +95,7 @@ export class OpenDemo {
     return { name: download.suggestedFilename(), path: await download.path() };
   }
 
-  /** The server is gone, as if there were no network. */
+  /** Closes the server, as if there were no network. */
   async closeServer(): Promise<void> {
     if (this.#isServed) await this.#closeServer();
     this.#isServed = false;

@@ -4,7 +4,7 @@ import { digitBatches } from "../../src/digits/batches.js";
 import type { RunName } from "../../src/page/messages.js";
 import { BATCH, digitTraining } from "../../src/training.js";
 
-/** The losses of the next steps of a run that goes on from the page's checkpoint, in Node. */
+/** The losses of a run's next steps, continued in Node from the page's checkpoint. */
 export async function resumedLosses(run: RunName, path: string, steps: number): Promise<readonly number[]> {
   await using training = await digitTraining({
     backend: await reference(),

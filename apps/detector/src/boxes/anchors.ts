@@ -8,17 +8,14 @@ export interface AnchorMap {
   readonly shapes: readonly (readonly [width: number, height: number])[];
 }
 
-/**
- * Strides of the maps, and the sides of their square anchors for a square image of side 1; one extra after the last
- * map.
- */
+/** Strides of the maps, and the sides of their square anchors relative to the image's; one extra after the last map. */
 const STRIDES = [4, 8, 16] as const;
 const SCALES = [0.22, 0.34, 0.5, 0.75] as const;
 const RATIOS = [2, 1 / 2] as const;
 
 /**
- * The maps for square images: as in SSD, at each position a square, one of a size between this and the next map's, and
- * one wide and one high box of the same area.
+ * The maps for square images. As in SSD, each position has a square, another between its size and the next map's, and
+ * one wide and one high box with the area of the first square.
  */
 export function anchorMaps(size: number): readonly AnchorMap[] {
   return STRIDES.map((stride, index) => {

@@ -2,7 +2,7 @@ import type { Box } from "@mp/data";
 import { decodeBox, intersectionOverUnion, type Offsets } from "./geometry.js";
 
 export interface Detection {
-  /** Index into the classes. */
+  /** Index of the class. */
   readonly label: number;
   readonly score: number;
   readonly box: Box;

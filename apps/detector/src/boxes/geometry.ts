@@ -17,7 +17,7 @@ const SIZE = 0.2;
 
 export type Offsets = readonly [x: number, y: number, width: number, height: number];
 
-/** A box relative to an anchor: center in units of the anchor's size, sizes as logarithms, divided by the variances. */
+/** Encodes a box relative to an anchor: center in units of its size, sizes as logarithms, over the variances. */
 export function encodeBox(box: Box, anchor: Box): Offsets {
   const [x, y, width, height] = toCenter(box);
   const [anchorX, anchorY, anchorWidth, anchorHeight] = toCenter(anchor);
@@ -29,7 +29,7 @@ export function encodeBox(box: Box, anchor: Box): Offsets {
   ];
 }
 
-/** The inverse of `encodeBox`. */
+/** Decodes offsets of `encodeBox`. */
 export function decodeBox(offsets: Offsets, anchor: Box): Box {
   const [anchorX, anchorY, anchorWidth, anchorHeight] = toCenter(anchor);
   const x = anchorX + offsets[0] * PLACE * anchorWidth;

@@ -15,8 +15,8 @@ export interface JudgedImage {
 }
 
 /**
- * Average precision of each class, NaN for those without a box that counts, and the mean of the others; 0 if there are
- * none.
+ * Average precision of each class, and the mean of these. A class without a box that counts is NaN and not in the
+ * mean; a mean of nothing is 0.
  */
 export function meanAveragePrecision(
   images: readonly JudgedImage[],

@@ -29,7 +29,7 @@ export interface SceneBatchOptions {
   readonly flip: boolean;
 }
 
-/** The largest array of images. */
+/** Largest size of an array of images. */
 const MOST_BYTES = 2 ** 31;
 
 /** Gives augmentation other random streams than shuffling. */

@@ -5,7 +5,7 @@ import { vocBoxes } from "@mp/data";
 import { readSceneImages } from "./read-scene-images.js";
 import type { SceneSplits } from "./scene-images.js";
 
-/** Without lists, every fifth image of a data set is a test image. */
+/** Every fifth image of a data set without lists is a test image. */
 const FIFTH = 5;
 
 /**

@@ -1,14 +1,14 @@
 import type { HostTensor } from "@mp/core";
 import { randomStream } from "@mp/data";
 
-/** Side of a filter, and the pixels between its places. */
+/** Side of a filter and its stride, in pixels. */
 const SIDE = 5;
 const STRIDE = 2;
 const FILTERS = 12;
-/** Means are over the quarters of a picture. */
+/** Number of quarters of a picture; means are over a quarter. */
 const QUARTERS = 4;
 
-/** Numbers that describe a picture. */
+/** Number of features of a picture. */
 const FEATURES: number = FILTERS * QUARTERS;
 
 /**

@@ -31,7 +31,7 @@ export function block<L extends StatefulLayer<unknown, unknown>>(
 /** [batch, …] to [batch, values], for a dense layer. */
 export const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
 
-/** The mean of each channel: a large reduction, which a network that is cast by hand keeps in float32. */
+/** The mean of each channel: a large reduction, which a network cast by hand keeps in float32. */
 export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   const { castTo } = options;
   const toFloat32 = beforeMean(options);
@@ -42,12 +42,12 @@ export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   };
 }
 
-/** Casts the input of such a reduction to float32 in a network that is cast by hand, as a policy does. */
+/** Casts the input of a large reduction to float32 in a network that is cast by hand, as a policy does. */
 export function beforeMean({ castTo }: ModelOptions): (x: Tensor) => Tensor {
   return (x) => (castTo === undefined ? x : cast(x, "f32"));
 }
 
-/** The layer with a function applied to its input, without a layer for the function. */
+/** Applies a function to the input of a layer, without a layer for the function. */
 export function after<P, S>(change: (x: Tensor) => Tensor, layer: StatefulLayer<P, S>): StatefulLayer<P, S> {
   return { ...layer, apply: (parameters, x, context) => layer.apply(parameters, change(x), context) };
 }

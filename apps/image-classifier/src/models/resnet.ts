@@ -10,7 +10,7 @@ interface Shape {
   readonly inputs: number;
   readonly outputs: number;
   readonly stride: number;
-  /** Applied to both branches before they are added. */
+  /** Function for both branches before they are added. */
   readonly atEnd: (x: Tensor) => Tensor;
 }
 

@@ -2,10 +2,10 @@ import { type HostTensor, MpError, tensor } from "@mp/core";
 import { fft } from "fourier-transform";
 import type { Sound } from "./read-wav.js";
 
-/** Seconds of a frame, and from one frame to the next. */
+/** Length of a frame and distance between frames, in seconds. */
 const [WINDOW, HOP] = [0.025, 0.01];
 
-/** The least energy of a filter: that of silence. */
+/** Least energy of a filter, that of silence. */
 const SILENCE = 1e-10;
 
 /**
@@ -45,7 +45,7 @@ export function logMel({ samples, sampleRate }: Sound, mels: number): HostTensor
 }
 
 interface Filter {
-  /** The first bin that it reads. */
+  /** The first bin that the filter reads. */
   readonly first: number;
   readonly weights: readonly number[];
 }
@@ -53,7 +53,7 @@ interface Filter {
 const frequencyToMel = (frequency: number): number => 2595 * Math.log10(1 + frequency / 700);
 const melToFrequency = (mel: number): number => 700 * (10 ** (mel / 2595) - 1);
 
-/** Triangles that each rise from the center of the one before and fall to the center of the next. */
+/** Triangular filters: each rises from the center of the one before and falls to the center of the next. */
 function melFilters(mels: number, size: number, sampleRate: number): readonly Filter[] {
   const binOf = (place: number): number =>
     (melToFrequency((place * frequencyToMel(sampleRate / 2)) / (mels + 1)) * size) / sampleRate;

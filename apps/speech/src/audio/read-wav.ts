@@ -4,7 +4,7 @@ import wavefile from "wavefile";
 
 /** One channel of sound. */
 export interface Sound {
-  /** About -1 … 1. */
+  /** Samples, about -1 … 1. */
   readonly samples: Float32Array;
   /** Samples per second. */
   readonly sampleRate: number;

@@ -21,13 +21,13 @@ export interface Speech {
   readonly train: Utterances;
   readonly test: Utterances;
   readonly letters: readonly string[];
-  /** For the result. */
+  /** Facts about the data for the result. */
   readonly summary: Readonly<Record<string, unknown>>;
 }
 
 type Source = Pick<Options, "data" | "mels" | "noise" | "trainUtterances" | "testUtterances">;
 
-/** Seeds of the two sets, whatever the run's own. */
+/** Seeds of the two sets, independent of the run's seed. */
 const TRAIN = 1;
 const TEST = 2;
 const TEST_SHARE = 0.1;
@@ -52,7 +52,7 @@ export async function loadSpeech(options: Source): Promise<Speech> {
   return { ...padTogether(train, test, mels), letters, summary };
 }
 
-/** Both sets of one shape, so that one program runs both. */
+/** Pads both sets to one shape, so that one program runs both. */
 function padTogether(
   train: readonly Transcribed[],
   test: readonly Transcribed[],

@@ -8,7 +8,7 @@ import type { Sound } from "../audio/read-wav.js";
 const SAMPLE_RATE = 8000;
 const LOW = [697, 770, 852, 941];
 const HIGH = [1209, 1336, 1477, 1633];
-/** One letter for each pair. */
+/** One letter for each pair of tones. */
 export const LETTERS: readonly string[] = Array.from({ length: 16 }, (_, at) => String.fromCharCode(97 + at));
 
 export interface Utterance {

@@ -66,7 +66,7 @@ const TARGET_VERB = {
   past: { singular: "vet", plural: "vent" },
 } as const;
 
-/** How both languages say it. */
+/** Says a sentence in both languages. */
 export function say(sentence: Sentence): Pair {
   const { subject, verb, tense, object, place, adverb } = sentence;
   return {
@@ -118,13 +118,13 @@ const nounPhrases = ({ subject, object, place }: Sentence): readonly NounPhrase[
   ...optional(place?.of),
 ];
 
-/** One in five combinations of an adjective and a noun is in no training sentence, and in every test sentence. */
+/** Whether a combination of adjective and noun is held out: one in five is, for test sentences alone. */
 function isHeldOut({ adjective, noun }: NounPhrase): boolean {
   if (adjective === undefined) return false;
   return (3 * adjectives.indexOf(adjective) + nouns.indexOf(noun)) % 5 === 0;
 }
 
-/** The same sentences on every machine, none of them twice. */
+/** Draws sentences, the same on every machine and none of them twice. */
 function distinct(count: number, key: number, isWanted: (sentence: Sentence) => boolean): readonly Pair[] {
   const stream = randomStream(key);
   const pairs = new Map<string, Pair>();
@@ -141,6 +141,6 @@ function distinct(count: number, key: number, isWanted: (sentence: Sentence) => 
 export const sentencesToLearn = (count: number): readonly Pair[] =>
   distinct(count, 1, (sentence) => !nounPhrases(sentence).some(isHeldOut));
 
-/** Sentences with a held-out combination or more. */
+/** Sentences with at least one held-out combination. */
 export const unseenSentences = (count: number): readonly Pair[] =>
   distinct(count, 2, (sentence) => nounPhrases(sentence).some(isHeldOut));

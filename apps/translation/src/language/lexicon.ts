@@ -25,7 +25,7 @@ const ADJECTIVES = [
   ],
   ...["broken", "gentle", "narrow", "golden"],
 ] as const;
-/** Present, third person singular; past. */
+/** Present, present in the third person singular, past. */
 const VERBS = [
   ["see", "sees", "saw"],
   ["follow", "follows", "followed"],
@@ -47,7 +47,7 @@ const PLURALS: Readonly<Record<string, string>> = { child: "children" };
 const ONSETS = ["p", "t", "k", "b", "d", "g", "m", "n", "s", "l", "r", "v", "z"] as const;
 const VOWELS = ["a", "e", "i", "o", "u"] as const;
 
-/** A stem of two syllables, another for every number below 4225. */
+/** A stem of two syllables, different for every number below 4225. */
 function stem(number: number): string {
   const syllable = (n: number): string =>
     `${ONSETS[n % ONSETS.length]}${VOWELS[Math.floor(n / ONSETS.length) % VOWELS.length]}`;

@@ -20,10 +20,10 @@ import { prepareGraph, type State, type StateBinding, traceInto } from "@mp/core
 type Trees = Readonly<Record<string, Tree<HostTensor>>>;
 export type Values = Readonly<Record<string, HostTensor>>;
 
-/** A tree's leaves by path: how values go in and out of a program. */
+/** The leaves of trees by path: values in the form that goes in and out of a program. */
 const flat = (trees: Trees): Values => Object.fromEntries(leavesOf(trees, isHostTensor, "values"));
 
-/** Casting policies cast parameters to the dtype of the other operand; other f32 inputs widen the operation. */
+/** The role of an input. Policies cast parameters to the other operand's dtype; other f32 inputs widen an operation. */
 function inputRole(path: string): "parameter" | "state" | "batch" {
   if (path.startsWith("fed/")) return "batch";
   return path === "state/master" || path.startsWith("state/master/") ? "parameter" : "state";
@@ -39,7 +39,7 @@ function traceGraph(trees: Trees, body: (inputs: never) => unknown) {
   return prepareGraph(result.graph);
 }
 
-/** Runs a function of trees on the engine, once; its results by path. */
+/** Runs a function of trees once on the engine; returns its results by path. */
 async function runOnce<T extends Trees>(
   backend: Backend,
   trees: T,
@@ -85,7 +85,7 @@ export class EngineState<S extends StateTrees> {
     this.state = state;
   }
 
-  /** The state that the function makes of the data. */
+  /** Makes the state by a function of the data. */
   static async of<S extends StateTrees, T extends Trees>(
     backend: Backend,
     data: T,
@@ -100,7 +100,7 @@ export class EngineState<S extends StateTrees> {
     return new EngineState<S>(backend, types, await backend.createState(values));
   }
 
-  /** Compiles a program over the state; the function runs it. */
+  /** Compiles a program over the state, and returns a function that runs it. */
   async program<F extends Trees>({
     example,
     body,
@@ -128,12 +128,12 @@ export class EngineState<S extends StateTrees> {
     return (fed) => executable.run(flat({ fed }));
   }
 
-  /** The part on the host, by path. */
+  /** Reads a part of the state to the host, by path. */
   async read(part: string): Promise<Values> {
     return this.state.read(this.#slots(part));
   }
 
-  /** Sets every element of the part to 0. */
+  /** Sets every element of a part of the state to 0. */
   async clear(part: string): Promise<void> {
     const cleared = this.#slots(part).map((slot) => {
       const { dtype, shape } = this.state.types[slot] as HostTensor;

@@ -30,14 +30,14 @@ export interface LoopOptions<B extends Batch> {
   readonly params: Tree<HostTensor>;
   readonly loss: (weights: TensorTree, batch: Traced<B>) => Tensor;
   readonly solver: Optimizer;
-  /** Its casting policy and its master weights; the loop scales the loss itself. */
+  /** Casting policy and master weights; the loop scales the loss itself. */
   readonly precision: Precision;
   readonly dataFeeder: () => B;
   readonly seed: number;
-  /** Undefined where the scale does not change: the second section of the tutorial. */
+  /** Undefined if the scale does not change, as in the second section of the tutorial. */
   readonly dynamic: { readonly scalingFactor: number; readonly N: number } | undefined;
   readonly scale: number;
-  /** Number of times that the batches of an update are run again on overflow; 0 skips them at once. */
+  /** Number of times that an update's batches are run again on overflow; 0 skips them at once. */
   readonly maxRetries: number;
   readonly accumGrad: number;
   readonly weightDecay: number | undefined;
@@ -50,7 +50,7 @@ export interface LoopOptions<B extends Batch> {
 export interface Update {
   readonly loss: number;
   readonly applied: boolean;
-  /** The scale that it was done at. */
+  /** The loss scale of the update. */
   readonly scale: number;
   readonly retries: number;
 }
@@ -65,15 +65,15 @@ interface LoopState extends StateTrees {
   readonly loss: Tensor;
 }
 
-/** Below it f32 cannot hold the scale's inverse. NNabla's falls to 0. */
+/** Below this, f32 cannot hold the inverse of the scale. NNabla's scale falls to 0. */
 const SMALLEST_SCALE = 2 ** -126;
-/** NNabla's grows to infinity. */
+/** NNabla's scale grows to infinity. */
 const LARGEST_SCALE = 2 ** 24;
 
 const scalar = (value: number): HostTensor => ({ dtype: "f32", shape: [], data: Float32Array.of(value) });
 const numberIn = (values: Values, name: string): number => Number(values[name]?.data[0]);
 
-/** The loop: its state is on the engine, its scale and its counter are two numbers here. */
+/** The training loop. Its state is on the engine; scale and counter are two numbers here. */
 export class ScalingLoop<B extends Batch> {
   readonly #options: LoopOptions<B>;
   readonly #state: EngineState<LoopState>;
@@ -160,7 +160,7 @@ export class ScalingLoop<B extends Batch> {
     await this.#state.clear("loss");
   }
 
-  /** NNabla's reads the scaled gradients. A scale below 1 may make finite ones infinite, so unscaled are checked. */
+  /** Checks unscaled gradients, which a scale below 1 may make infinite; NNabla checks the scaled ones. */
   async #check(): Promise<{ readonly finite: boolean; readonly loss: number }> {
     const values = await this.#programs.check({ scale: scalar(this.#scale) });
     return { finite: numberIn(values, "finite") === 1, loss: numberIn(values, "loss") };
@@ -173,7 +173,7 @@ export class ScalingLoop<B extends Batch> {
     await this.#state.state.write(Object.fromEntries(named));
   }
 
-  /** Divides the scale, and says whether another try would differ from this one. */
+  /** Divides the scale; returns whether another try would differ from this one. */
   #backOff(): boolean {
     const { dynamic } = this.#options;
     if (dynamic === undefined) return false;
@@ -183,7 +183,7 @@ export class ScalingLoop<B extends Batch> {
     return this.#scale !== scale || counter !== 0;
   }
 
-  /** After exactly N finite updates; the code in the comment waits for one or two more. */
+  /** Grows the scale after exactly N finite updates; the code in the comment waits for one or two more. */
   #grow({ scalingFactor, N }: { readonly scalingFactor: number; readonly N: number }): void {
     this.#counter += 1;
     if (this.#counter < N) return;

@@ -32,9 +32,7 @@ export interface LogLine extends Pick<LogRow, "event" | "step"> {
 
 /** Reads and writes rows as lines of a file. */
 export interface LogFormat {
-  /**
-   * Parses the rows of a file; undefined if it has other content. With `isNew`, a new run begins and keeps no row.
-   */
+  /** Parses the rows of a file; undefined if it has other content. With `isNew`, a new run begins and keeps no row. */
   parse(content: LogContent, isNew: boolean): readonly LogLine[] | undefined;
   /** Replaces the rows of the file. */
   replace(lines: readonly string[]): void;

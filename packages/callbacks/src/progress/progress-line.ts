@@ -23,9 +23,7 @@ export interface ProgressState extends ProgressUpdate {
 const WIDEST_BAR = 24;
 const NARROWEST_BAR = 6;
 
-/**
- * Formats a line for a terminal. It has at most `columns - 1` characters, because some terminals wrap a full line.
- */
+/** Formats a line for a terminal. It has at most `columns - 1` characters, because some terminals wrap a full line. */
 export function formatBar(state: ProgressState, columns: number): string {
   const facts = listFacts(state).join("  ");
   const room = columns - 1 - state.label.length - facts.length - 2;

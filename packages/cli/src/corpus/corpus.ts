@@ -13,9 +13,7 @@ export const CORPUS_PACKAGES: readonly PackageText[] = [
 const readCorpus = (packages: readonly PackageText[]): Promise<TextCorpus> =>
   textCorpus({ from: import.meta.url, packages });
 
-/**
- * Reads the corpus for apps without `--data`: about 340 000 tokens of technical prose, the same in every checkout.
- */
+/** Reads the corpus for apps without `--data`: about 340 000 tokens of technical prose, the same in every checkout. */
 export function defaultCorpus(): Promise<TextCorpus> {
   return readCorpus(CORPUS_PACKAGES);
 }

@@ -54,9 +54,7 @@ export interface TrainByFlags<O extends AblatedOptions, R extends { readonly res
   readonly table?: (run: (options: O, label: string) => Promise<R>) => Promise<void>;
 }
 
-/**
- * Trains once, or many times for `--ablation` or `--table`; prints the results and writes them to the `--json` path.
- */
+/** Trains once, or many times for `--ablation` or `--table`; prints the results and writes the `--json` file. */
 export async function trainByFlags<
   O extends AblatedOptions & { readonly table: boolean; readonly ablation: boolean },
   R extends { readonly result: RunResult },

@@ -49,9 +49,7 @@ export function autocast<A extends readonly unknown[], R>(
   };
 }
 
-/**
- * Gives f32 tensors in place of parameters that are kept in a half. An argument that is not a tree passes through.
- */
+/** Gives f32 tensors in place of parameters that are kept in a half. An argument that is not a tree passes through. */
 function widenArgument(argument: unknown, outer: GraphBuilder): unknown {
   if (isTensor(argument)) {
     if (argument.dtype === "f32" || !isComputeFloat(argument.dtype)) return argument;

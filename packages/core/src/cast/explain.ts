@@ -26,9 +26,7 @@ export interface CastExplanation {
 
 export interface CastReport {
   readonly policy: string;
-  /**
-   * Hash of policy, decisions and casts, without source lines and labels; the same in every run and on every machine.
-   */
+  /** Hash of policy, decisions and casts, without source lines and labels; equal in all runs and on all machines. */
   readonly hash: string;
   /** One entry for each node, in the graph's order and under the graph's names. */
   readonly nodes: readonly CastExplanation[];

@@ -19,9 +19,7 @@ export function widenSums(graph: Graph, manifest: BackendManifest): Graph {
   return widenNodes(graph, (node) => narrowHalf(node, manifest) !== undefined);
 }
 
-/**
- * The half that a node would accumulate in; undefined if it accumulates in f32, or if the engine lacks the op in f32.
- */
+/** The half that a node would accumulate in; undefined if that is f32 already, or the engine lacks the op in f32. */
 function narrowHalf(node: AnyNode, manifest: BackendManifest): HalfDType | undefined {
   const dtype = decidingDType(node);
   if (!isHalf(dtype) || !addsUp(node) || accumulatorOf(manifest, node.op, dtype) === "f32") return undefined;

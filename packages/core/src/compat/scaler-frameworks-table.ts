@@ -66,9 +66,7 @@ function inF32(what: string, field: string, factor: number): number {
   return inexpressible(what, field, factor, "which f32 rounds; take 0.5, 0.75, 2 or another that it holds");
 }
 
-/**
- * Expects a counter below its limit: where frameworks test for equality, a counter beyond it never reaches it again.
- */
+/** Expects a counter below its limit: a framework that tests for equality never stops a counter beyond it. */
 function below(what: string, field: string, value: number, limit: number): number {
   if (value < limit) return value;
   return inexpressible(what, field, value, `and with an interval of ${limit} it would never grow again`);
@@ -159,9 +157,7 @@ const keras: FrameworkScaler<KerasScalerState> = {
   },
 };
 
-/**
- * DeepSpeed does not count the first finite step after an overflow: it compares the window before it counts the step.
- */
+/** DeepSpeed does not count the first finite step after an overflow: it compares the window before it counts. */
 const DEEPSPEED_DELAY = 1;
 
 const deepspeed: FrameworkScaler<DeepSpeedScalerState> = {

@@ -1,6 +1,4 @@
-/**
- * Exchanges loss scalers with other frameworks, so that a run begun there goes on here at the same scales, and back.
- */
+/** Exchanges loss scalers with other frameworks, so that a run begun there goes on here at the same scales. */
 
 import type { HostTensor, Tree } from "@mp/graph";
 import { oneOf, readOptions, shown } from "@mp/graph/internal";

@@ -1,6 +1,4 @@
-/**
- * `@mp/core/fit`: the types of `fit`'s options and of callbacks, for callbacks that are written outside of a call.
- */
+/** `@mp/core/fit`: the types of `fit`'s options and of callbacks, for callbacks that are written outside of a call. */
 
 export type { FitOptions, Validation } from "../train/data/fit.js";
 export type {

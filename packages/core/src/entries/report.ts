@@ -1,6 +1,4 @@
-/**
- * `@mp/core/report`: a trainer's reports on its precision, as data, and functions that make, format and compare them.
- */
+/** `@mp/core/report`: a trainer's reports on its precision as data, and functions that make and compare them. */
 
 // Casts
 export {

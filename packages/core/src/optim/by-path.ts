@@ -16,9 +16,7 @@ export type ParameterTest = (path: string, parameter: { readonly shape: readonly
 
 /** Parameters, and the optimizer that updates them. */
 export interface PathRule {
-  /**
-   * The group's name in the `rates` of a step and in the state; neither `default` nor a name with a slash or a dot.
-   */
+  /** The group's name in the `rates` of a step and in the state; neither `default` nor a name with a slash or a dot. */
   readonly group: string;
   /**
    * A path of the parameters and everything below it (`decoder` matches `decoder/head`, not `decoder2`), a list of

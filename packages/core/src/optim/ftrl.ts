@@ -13,9 +13,7 @@ const SLOTS = { sum: "nonNegative", linear: "both" } as const;
 export interface FtrlOptions extends StateOptions<keyof typeof SLOTS> {
   /** Above 0. A step at which a schedule gives 0 is skipped. */
   readonly learningRate: LearningRate;
-  /**
-   * Power of the sum of squares; default 0.5, the square root. Keras's `learning_rate_power` is the negative of this.
-   */
+  /** Power of the sum of squares; default 0.5, the square root. Keras's `learning_rate_power` is its negative. */
   readonly power?: number;
   /** Start of the sum of squares; at least 2^-100. Default 0.1. */
   readonly initialAccumulator?: number;

@@ -45,9 +45,7 @@ export interface ScaleByMomentumOptions extends StateOptions<keyof typeof VELOCI
 }
 
 export interface MomentumOptions extends SgdOptions, ScaleByMomentumOptions {
-  /**
-   * Coefficient λ: λ·w is added to the gradients, as in PyTorch (L2 regularization of the master weights). Default 0.
-   */
+  /** λ: λ·w is added to the gradients, as in PyTorch (L2 regularization of the master weights). Default 0. */
   readonly weightDecay?: number;
 }
 

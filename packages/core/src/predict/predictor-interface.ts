@@ -25,9 +25,7 @@ export interface PredictorOptions<P, M, Model> extends WeightsChoice {
   readonly backend: Backend;
   /** A layer, or a function of parameters, data and context. */
   readonly model: Model;
-  /**
-   * Parameters as f32 host tensors, as `model.init` makes them. Only structure and shapes count with a checkpoint.
-   */
+  /** Parameters as f32 host tensors, as `model.init` makes them. Only structure and shapes count with a checkpoint. */
   readonly params: P;
   /** `context.modelState`: running statistics. Only structure and shapes count with a checkpoint. */
   readonly modelState?: M;

@@ -47,9 +47,7 @@ export interface RunSettings<P, M> {
    * PyTorch if the loss is not divided by their number. The reported loss is the mean either way.
    */
   readonly accumulation?: "mean" | "sum";
-  /**
-   * Combines the accumulated gradients with those of other processes. Must not wait for a call of the same trainer.
-   */
+  /** Combines the accumulated gradients with those of other processes. Must not wait for a call of the same trainer. */
   readonly allReduce?: AllReduce;
   /**
    * The processes of a data-parallel run. Each has a trainer with the same options and its own batches. Gradients,

@@ -10,9 +10,7 @@ export interface InstalledPackage {
   readonly folder: string;
 }
 
-/**
- * Finds the package that an `import` in a folder would load. Searches the folders in order, each with its parents.
- */
+/** Finds the package that an `import` in a folder would load. Searches the folders in order, each with its parents. */
 export function findPackage(name: string, from: readonly string[]): InstalledPackage | undefined {
   for (const folder of from.flatMap((place) => upwards(resolve(place)))) {
     const candidate = join(folder, "node_modules", name);

@@ -6,9 +6,7 @@ import { NcclRanks, openStream } from "./nccl-ranks.js";
 export type { NcclRanks } from "./nccl-ranks.js";
 
 export interface NcclOptions {
-  /**
-   * Number of the GPU, different for each rank on a host; default the rank's number on its host, from the launcher.
-   */
+  /** Number of the GPU, different for each rank on a host; default the rank's number on its host, from the launcher. */
   readonly device?: number;
   /** Path of NCCL. Default MP_NCCL_LIBRARY, or the `libnccl.so.2` that the system's loader finds. */
   readonly library?: string;

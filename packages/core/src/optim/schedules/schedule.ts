@@ -32,9 +32,7 @@ export function halfCosine(x: Tensor): Tensor {
 /** Interpolates linearly: `low` at 0, `high` at 1. */
 export const between = (low: number, high: number, x: Tensor): Tensor => add(mul(x, high - low), low);
 
-/**
- * base^x, with the logarithm of the base in doubles: 0.9999 in f32 is off by 1e-8, and its 10 000th power by 1e-4.
- */
+/** base^x, with the logarithm of the base in doubles: 0.9999 in f32 is off by 1e-8, and its 10 000th power by 1e-4. */
 export const power = (base: number, x: Tensor): Tensor => pow(literal(2), mul(x, Math.log2(base)));
 
 /** The fraction of the steps that is left, exact near its end. */

@@ -115,9 +115,7 @@ export interface FitCallback<
   readonly onStep?: (step: S) => CallbackAnswer;
   /** Called after each evaluation of the validation data; at the end of a pass, before `onEpoch`. */
   readonly onValidation?: (validation: V) => CallbackAnswer;
-  /**
-   * Called at the end of each pass. If the last step of a pass ends `fit` by `steps`, the next `fit` ends the pass.
-   */
+  /** Called at the end of each pass. If the last step of a pass ends `fit` by `steps`, the next `fit` ends the pass. */
   readonly onEpoch?: (epoch: FitEpoch) => CallbackAnswer;
   /**
    * Called after each step and each pass, once the other functions of all callbacks have been called for it. A
@@ -138,9 +136,7 @@ const FUNCTIONS: OptionNames<Omit<FitCallback, "state">> = {
 };
 const CALLBACK: OptionNames<FitCallback> = { ...FUNCTIONS, state: true };
 
-/**
- * @throws MP_INVALID_ARGUMENT for a value that is not a list of callbacks, or a callback without any of the functions
- */
+/** @throws MP_INVALID_ARGUMENT for a value that is not a list, or a callback without any of the functions */
 export function checkCallbacks(what: string, callbacks: unknown): void {
   if (!Array.isArray(callbacks))
     throw invalid(`${what} must be a list: [{ onStep }], got ${shown(callbacks)}`);

@@ -48,9 +48,7 @@ export interface FitOptions<
 > extends FeedingOptions {
   /** The iteration to end at, counted from the start of the run, so that a resumed run ends at the same one. */
   readonly steps?: number;
-  /**
-   * Passes over the data, counted from the start of the run. Default as many as `steps` takes, or the current pass.
-   */
+  /** Passes over the data, counted from the start of the run. Default as many as `steps` takes, or the current pass. */
   readonly epochs?: number;
   /** Called and awaited after each step, before the callbacks; short for a callback with only this function. */
   readonly onStep?: FitCallback<K, B, S>["onStep"];
@@ -259,9 +257,7 @@ class FitCall<T> {
   }
 }
 
-/**
- * Warns of a call that trains nothing and says what to pass: in a loop with `epochs: 1` only the first call trains.
- */
+/** Warns of a call that trains nothing and says what to pass: in a loop with `epochs: 1` only the first call trains. */
 function nothingToDo(
   { steps, epochs }: Pick<Read<unknown>, "steps" | "epochs">,
   iteration: number,

@@ -26,9 +26,7 @@ export interface FeedingOptions {
    * one warning, `keep` trains on it, which compiles the step once more.
    */
   readonly partial?: "drop" | "keep";
-  /**
-   * Ends training after the current step. So does the trainer's own signal, even between two microbatches of a step.
-   */
+  /** Ends training after the current step. So does the trainer's own signal, even between two microbatches. */
   readonly signal?: AbortSignal;
   /** The position to start at, in place of the run's: null for the beginning, or a cursor of the data. */
   readonly cursor?: Json;

@@ -8,9 +8,7 @@ import { beyondHalf, type Inputs } from "./beyond-half.js";
 
 /** The point at which a step first stopped being finite: the tensor, the phase and the source line. */
 export interface Attribution {
-  /**
-   * The node's name, or the graph input whose data was not finite at first; `scale` for a loss scale out of range.
-   */
+  /** The node's name, or the graph input whose data was not finite at first; `scale` for a loss scale out of range. */
   readonly value: string;
   readonly op: string;
   readonly phase: Phase | "input" | "scale";

@@ -3,9 +3,7 @@ import { floatFormats, type HalfDType, isHostTensor, type RunInput, roundTo } fr
 
 export type Inputs = Readonly<Record<string, RunInput>>;
 
-/**
- * Text such as `batch/x holds 1e6, above 65504, …` for the first input with such a number; undefined if none has one.
- */
+/** Describes the first input with such a number: `batch/x holds 1e6, above 65504, …`; undefined without one. */
 export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfDType): string | undefined {
   for (const name of names) {
     const number = Object.hasOwn(inputs, name) ? farthest(inputs[name] as RunInput) : 0;

@@ -24,9 +24,7 @@ export interface FullWindow {
 
 /** Combines the windows of several processes into one. */
 export interface WindowReduction {
-  /**
-   * Runs the microbatches, replaces the window's sums by those of all processes, and returns the metrics of the step.
-   */
+  /** Runs the microbatches, replaces the window's sums by those of all processes, and returns the step's metrics. */
   reduce(window: FullWindow, run: () => Promise<Outputs>): Promise<Outputs>;
   /** Sums the processes' verdicts on their parts of a divided update. */
   judge?(verdict: number): Promise<number>;

@@ -1,6 +1,4 @@
-/**
- * Programs that change the state of a run. Each is traced once per batch shape and closed over nothing but its state.
- */
+/** Programs that change the state of a run. Each is traced once per batch shape, closed only over its state. */
 
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { poisonOf, setRandomCounter, withPhase } from "@mp/graph/internal";
@@ -90,9 +88,7 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
   });
 }
 
-/**
- * One pass over a microbatch. Further input: `scale`. Outputs: `weights` in their storage dtype, `gradients` in f32.
- */
+/** One pass over a microbatch. Further input: `scale`. Outputs: `weights` in storage dtype, `gradients` in f32. */
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const scale = SCALAR;
   return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {

@@ -122,9 +122,7 @@ function listTensors(
   return found.filter(({ place }) => !scales.has(place.codes));
 }
 
-/**
- * Counts a tensor, f32: the fraction of subnormals, then for each part the counts by exponent and the largest value.
- */
+/** Counts a tensor, f32: the fraction of subnormals, then each part's counts by exponent and largest value. */
 function countTensor({ codes, scales, signs }: Place, leaves: ReadonlyMap<string, Tensor>): Tensor {
   const tensor = leaves.get(codes) as Tensor;
   const scale = scales === undefined ? undefined : leaves.get(scales);

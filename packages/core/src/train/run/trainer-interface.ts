@@ -73,9 +73,7 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
     data: TrainingData<FedBatch<B, D>>,
     options?: FeedingOptions,
   ): AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined>;
-  /**
-   * Loss and metrics of a batch with `training` false, from the run's model state or a given one; changes no state.
-   */
+  /** Loss and metrics of a batch with `training` false, from the run's model state or a given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,
     options?: WeightsChoice & { readonly modelState?: M },
