@@ -211,7 +211,7 @@ class Rewriter {
   }
 }
 
-/** Names a cast of a body after the scan that has the body. */
+/** Prefixes the names in a cast of a scan's body with the scan's name. */
 function within({ name }: GraphNode, { value, before, ...rest }: InsertedCast): InsertedCast {
   return { value: `${name}/${value}`, ...rest, before: `${name}/${before}` };
 }

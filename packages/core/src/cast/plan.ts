@@ -26,7 +26,7 @@ export interface CastPlan {
   readonly decisions: ReadonlyMap<AnyNode, CastDecision>;
   /** Results that are cast, with their new dtype; the others stay unchanged. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
-  /** Inputs of a scan's body that arrive in another dtype than the body has for them. */
+  /** Inputs of a scan's body that arrive in another dtype than they were traced in. */
   readonly entering: ReadonlyMap<Value, ComputeDType>;
   /** Values that take the dtype of the other operand. */
   readonly weak: ReadonlySet<Value>;

@@ -257,7 +257,7 @@ function parseOverride(key: string, value: string, wrong: (message: string) => E
   return op === undefined ? { scope, category } : { scope, op: op as Op, category };
 }
 
-/** No halves; the pass is the identity. */
+/** Computes everything in f32: the casting pass changes no operator. */
 export const float32Policy: CastingPolicy = castingPolicy({ compute: "f32" });
 /** f32 parameters, arithmetic in f16 where it is safe. Needs loss scaling. */
 export const mixedFloat16Policy: CastingPolicy = castingPolicy({ compute: "f16" });

@@ -1,6 +1,6 @@
 import type { ComputeDType } from "@mp/graph";
 
-/** Why a node computes in the dtype it does. */
+/** The rule by which a node got its dtype. */
 export type CastRule =
   | "allow list"
   | "f32 list"

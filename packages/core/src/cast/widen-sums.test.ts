@@ -12,7 +12,7 @@ const exact: Accumulators = { f32: "f32", f16: "f32", bf16: "f32" };
 const narrow: Accumulators = { f32: "f32", f16: "f16", bf16: "bf16" };
 const WIDE = 5000;
 
-/** Trains on a backend that accumulates as `really` and declares `said`; softmax and product sum 5000 elements. */
+/** Trains a softmax and a product over 5000 elements; the backend accumulates as `really` and declares `said`. */
 async function train(really: Accumulation, said: Accumulation, precision: PrecisionChoice) {
   const backend = halfSumsBackend(really, { accumulate: said });
   const run = await trainer({

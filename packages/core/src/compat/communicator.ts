@@ -22,7 +22,7 @@ export const communicator: Check = claim(
 );
 
 const GRADIENTS = "window/gradients";
-/** Name of a number that is summed too: 0, or NaN if anything in the window was not finite. */
+/** Slot of a number that is summed with the gradients: 0, or NaN if anything in the window was not finite. */
 const POISON = "window/poison";
 
 /**

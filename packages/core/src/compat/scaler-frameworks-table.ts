@@ -66,7 +66,7 @@ function inF32(what: string, field: string, factor: number): number {
   return inexpressible(what, field, factor, "which f32 rounds; take 0.5, 0.75, 2 or another that it holds");
 }
 
-/** Expects a counter below its limit: a framework that tests for equality never stops a counter beyond it. */
+/** Expects a counter below its limit: frameworks that test for equality never reset a counter beyond it. */
 function below(what: string, field: string, value: number, limit: number): number {
   if (value < limit) return value;
   return inexpressible(what, field, value, `and with an interval of ${limit} it would never grow again`);

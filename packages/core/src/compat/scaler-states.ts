@@ -55,7 +55,7 @@ export interface MegatronScalerState {
   readonly min_scale: number;
 }
 
-/** The state of a dynamic loss scaler in the names of each framework. */
+/** The states of a dynamic loss scaler by framework, under the framework's names. */
 export interface ScalerStates {
   readonly pytorch: PyTorchScalerState;
   readonly keras: KerasScalerState;

@@ -79,7 +79,7 @@ export interface Updater<P, B, M, K extends string = string> {
 /** NNabla's `_max_recursive_count`. */
 const MAX_RETRIES = 100;
 
-/** For options that the trainer checks. */
+/** The check of options that the trainer checks itself. */
 const doNothing = (): void => {};
 
 const UPDATER = {

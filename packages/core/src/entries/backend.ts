@@ -1,2 +1,2 @@
-/** `@mp/core/backend`: `@mp/graph/backend`. */
+/** `@mp/core/backend`, which exports what `@mp/graph/backend` does. */
 export * from "@mp/graph/backend";

@@ -1,2 +1,2 @@
-/** `@mp/core/ops`: `@mp/graph/ops`. */
+/** `@mp/core/ops`, which exports what `@mp/graph/ops` does. */
 export * from "@mp/graph/ops";

@@ -1,2 +1,2 @@
-/** `@mp/core/probe`: `@mp/graph/probe`. */
+/** `@mp/core/probe`, which exports what `@mp/graph/probe` does. */
 export * from "@mp/graph/probe";

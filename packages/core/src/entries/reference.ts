@@ -1,2 +1,2 @@
-/** `@mp/core/reference`: `@mp/graph/reference`. */
+/** `@mp/core/reference`, which exports what `@mp/graph/reference` does. */
 export * from "@mp/graph/reference";

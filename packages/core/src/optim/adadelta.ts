@@ -25,7 +25,7 @@ export interface ScaleByAdadeltaOptions extends StateOptions<keyof typeof SLOTS>
 }
 
 export interface AdadeltaOptions extends ScaleByAdadeltaOptions {
-  /** Default 1: the paper has none. */
+  /** Default 1; the paper has no learning rate. */
   readonly learningRate?: LearningRate;
 }
 

@@ -28,7 +28,7 @@ export interface AdafactorOptions extends ScaleByFactoredRmsOptions {
 
 const positive = hyperparameter({ from: 0, open: true });
 const isOff = claim("a number or false", (value) => value === false);
-/** A number above 0, or false. */
+/** Checks that an option is a number above 0, or false. */
 const positiveOrFalse: typeof positive = (what, value) =>
   (typeof value === "boolean" ? isOff : positive)(what, value);
 

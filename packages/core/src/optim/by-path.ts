@@ -188,7 +188,7 @@ function checkOptimizer(group: string, optimizer: unknown): void {
     );
 }
 
-/** Refuses paths that no parameter has, because a typo would leave it to other rules. Frozen ones are `{}` here. */
+/** Refuses paths that no parameter has: a parameter would go to other rules by a typo. Frozen ones are `{}` here. */
 function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
   for (const path of paths) {
     let node: unknown = parameters;

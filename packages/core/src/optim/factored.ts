@@ -30,7 +30,7 @@ export const SCALE_BY_FACTORED_RMS: DefaultedOptions<ScaleByFactoredRmsOptions> 
  */
 export type FactoredState = { readonly row: TensorTree; readonly column: TensorTree };
 
-/** Parameters without elements have no means. */
+/** Whether a parameter's second moments are factored. Parameters without elements have no means. */
 const isFactored = ({ shape }: Tensor): boolean => shape.length > 1 && !shape.includes(0);
 
 /**

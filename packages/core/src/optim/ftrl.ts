@@ -11,15 +11,15 @@ import { decay, decayHint } from "./weight-decay.js";
 const SLOTS = { sum: "nonNegative", linear: "both" } as const;
 
 export interface FtrlOptions extends StateOptions<keyof typeof SLOTS> {
-  /** Above 0. A step at which a schedule gives 0 is skipped. */
+  /** Rate above 0; a step at which a schedule gives 0 is skipped. */
   readonly learningRate: LearningRate;
   /** Power of the sum of squares; default 0.5, the square root. Keras's `learning_rate_power` is its negative. */
   readonly power?: number;
   /** Start of the sum of squares; at least 2^-100. Default 0.1. */
   readonly initialAccumulator?: number;
-  /** Sets a weight to exactly 0 if its sum of gradients is at most this in size; default 0. */
+  /** L1 regularization: makes weights exactly 0 whose sum of gradients is at most this in size; default 0. */
   readonly l1?: number;
-  /** Default 0. */
+  /** L2 regularization; default 0. */
   readonly l2?: number;
   /** L2 regularization that is added to the gradients, but not to the sum of squares; default 0. */
   readonly l2Shrinkage?: number;

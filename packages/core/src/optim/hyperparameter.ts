@@ -24,5 +24,5 @@ export const hyperparameter =
   (what, value) =>
     checkHyperparameter(what, value as number, range);
 
-/** A factor of a moving average. */
+/** Checks the factor of a moving average: at least 0 and below 1. */
 export const averageFactor: Check = hyperparameter({ from: 0, below: 1 });

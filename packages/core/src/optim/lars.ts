@@ -12,7 +12,7 @@ export interface LarsOptions extends Pick<TrustRatioOptions, "epsilon">, StateOp
   readonly learningRate: LearningRate;
   /** Default 0.9. */
   readonly momentum?: number;
-  /** Use the gradient at the point ahead along the velocity. Default false. */
+  /** Nesterov momentum; default false. */
   readonly nesterov?: boolean;
   /** Coefficient λ: λ·w is added to the gradients before their norm is taken; default 0. */
   readonly weightDecay?: number;

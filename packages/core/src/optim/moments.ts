@@ -23,7 +23,7 @@ export function biasCorrection(beta: number, t: Tensor): Tensor {
   return div(mul(u, 2), add(u, 1));
 }
 
-/** Without subnormals, a smaller epsilon times a bias correction could be 0, and 0 / 0 where the gradient is 0. */
+/** A smaller epsilon times a bias correction could be 0 without subnormals: 0 / 0 for a gradient of 0. */
 const SMALLEST_EPSILON = 2 ** -100;
 
 /** Checks that an epsilon is large enough to prevent 0 / 0. */

@@ -1,4 +1,4 @@
-/** Muon: momentum whose matrices are made nearly orthogonal by Newton and Schulz's iteration. */
+/** Muon: momentum whose matrices are made nearly orthogonal by the Newton-Schulz iteration. */
 
 import {
   type ComputeDType,
@@ -46,7 +46,7 @@ export interface MuonOptions extends StateOptions<keyof typeof SLOTS> {
   readonly nesterov?: boolean;
   /** Decoupled weight decay of the master weights; default 0.1. */
   readonly weightDecay?: number;
-  /** Iterations of Newton and Schulz; default 5. */
+  /** Newton-Schulz iterations; default 5. */
   readonly steps?: number;
   /** a, b and c of X ← a·X + (b·A + c·A²)·X with A = X·Xᵀ; default [3.4445, -4.775, 2.0315]. */
   readonly coefficients?: readonly [a: number, b: number, c: number];

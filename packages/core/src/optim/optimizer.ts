@@ -165,7 +165,7 @@ export const computeRates = (optimizer: Rated, context: UpdateContext): RatesByG
     typeof rate === "number" ? undefined : cast(rateAt(rate, context, group), "f32"),
   );
 
-/** Updates of -rate times each direction, f32; also returns the rate if it is computed. */
+/** Makes f32 updates of directions multiplied by -rate; also returns the rate if it is computed. */
 export function descend(
   directions: TensorTree,
   learningRate: LearningRate,

@@ -117,7 +117,7 @@ export function staticLossScale(scale: number): LossScaler<NoState> {
 }
 
 export interface DynamicLossScaleOptions {
-  /** Default 2^16, PyTorch's; safe because the loss is scaled in f32. */
+  /** First scale; default 2^16, PyTorch's, which is safe because the loss is scaled in f32. */
   readonly initialScale?: number;
   /** Factor of the scale when it grows; default 2. */
   readonly growthFactor?: number;
@@ -130,9 +130,9 @@ export interface DynamicLossScaleOptions {
    * PyTorch. DeepSpeed has 1.
    */
   readonly growthDelay?: number;
-  /** Default 1: at a lower scale unscaling could overflow gradients that the check saw as finite. */
+  /** Smallest scale; default 1, below which unscaling could overflow gradients that the check saw as finite. */
   readonly minScale?: number;
-  /** Default the larger of 2^24 and `initialScale`. */
+  /** Largest scale; default the larger of 2^24 and `initialScale`. */
   readonly maxScale?: number;
   /** The number of the overflow that lowers the scale: 1 (default) is the first; 3 tolerates two before. */
   readonly hysteresis?: number;

@@ -23,7 +23,7 @@ import {
 } from "../train/definition/traced-program.js";
 import { storeUntrained } from "../train/weights/frozen.js";
 
-/** The name of the weights in a predictor's state; it is that of frozen parameters, which no program writes. */
+/** The name of the weights in a predictor's state: like `frozen` in a trainer's, no program writes them. */
 export const WEIGHTS = "frozen";
 /** The name of the model state in a predictor's state. */
 export const MODEL = "model";

@@ -38,8 +38,8 @@ const OPTIONS = {
 const EXAMPLE = { example: "{ backend, model, params: await training.parameters() }" };
 
 /**
- * Serves a model: parameters and statistics on an engine, without optimizer and loss, and the model compiled once for
- * each set of shapes. It computes as `training.predict` does, with `training` false.
+ * Serves a model: keeps parameters and statistics on an engine, without optimizer and loss, and compiles the model once
+ * for each set of shapes. It computes as `training.predict` does, with `training` false.
  * @example
  * ```ts
  * const serving = await predictor({ backend, model, params, modelState, precision: mixed() });
@@ -47,8 +47,8 @@ const EXAMPLE = { example: "{ backend, model, params: await training.parameters(
  * ```
  * From a checkpoint: `{ backend, model, params: model.init(key(0)), checkpoint: "run.safetensors", weights: "ema" }`.
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_NON_FINITE for parameters that are NaN or that a half does not
- * hold, MP_UNSUPPORTED for a precision whose half the backend does not support at all; of a checkpoint what
- * `loadParameters` throws
+ * hold, MP_UNSUPPORTED for a precision whose half the backend does not support at all; for a checkpoint
+ * what `loadParameters` throws
  */
 export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(
   options: PredictorOptions<P, M, ServedFunction<P, D, R, M>>,

@@ -1,4 +1,4 @@
-/** A predictor whose model keeps a state on the engine: each call replaces it, such as a cache of keys and values. */
+/** A predictor whose model keeps a state on the engine, such as a cache of keys and values; each call replaces it. */
 import {
   type Backend,
   type HostTensor,

@@ -98,7 +98,7 @@ export interface RunSettings<P, M> {
 export interface Minimization<P, B, M, K extends string = string> {
   /** The loss of a batch, a scalar, alone or with metrics and the next model state. It is traced once for each batch shape. */
   readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
-  /** The update, such as `adamW({ learningRate: 1e-3 })`; all optimizers are in `@mp/core/optim`. */
+  /** The optimizer, such as `adamW({ learningRate: 1e-3 })`; all of them are in `@mp/core/optim`. */
   readonly optimizer: Optimizer;
   /**
    * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if the

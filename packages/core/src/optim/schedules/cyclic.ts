@@ -15,7 +15,7 @@ interface CyclicOptions {
   readonly decayPerStep?: number;
 }
 
-/** Goes straight from `low` to `high` and back, again and again (Smith, arXiv 1506.01186). Momentum stays. */
+/** Rises straight from `low` to `high` and falls back, repeatedly (Smith, arXiv 1506.01186), at the same momentum. */
 export function cyclic(low: number, high: number, options: CyclicOptions): Schedule {
   constantRate("cyclic: low", low);
   constantRate("cyclic: high", high);

@@ -1,7 +1,7 @@
 /**
  * 8-bit codes for numbers from -1 to 1: the two dynamic maps of bitsandbytes (Dettmers et al., arXiv 2110.02861). The
- * seven decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 if all are of one sign, each in the
- * middle of one of equal steps. 0 and 1 have codes of their own.
+ * seven decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 if all are of one sign: the middles
+ * of equal steps. 0 and 1 have codes of their own.
  */
 
 import type { Tensor } from "@mp/graph";
@@ -12,13 +12,13 @@ export type Signs = "both" | "nonNegative";
 
 const DECADES = 7;
 
-/** How many numbers the lowest decade has; each next decade has twice as many. */
+/** Number of numbers in the lowest decade; each next decade has twice as many. */
 const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
 
 /** The code of 1 minus the code of 0. */
 const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
 
-/** Each decade's numbers as a line a·c + b over the codes c, which is lower than other lines in their decades. */
+/** A line a·c + b for each decade that gives its numbers by code c. In other decades, their own lines are higher. */
 const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
   Array.from({ length: DECADES }, (_, decade) => {
     const steps = lowest[signs] * 2 ** decade;

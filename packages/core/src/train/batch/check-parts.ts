@@ -16,7 +16,7 @@ export const backendPart: Check = partWith(
 
 const optimizerFunctions = partWith(["init", "update"], "make one: optimizer: adamW({ learningRate: 1e-3 })");
 
-/** Checks an optimizer: not its factory, and no gradient transformation, whose updates would increase the loss. */
+/** Refuses an optimizer's factory, and a gradient transformation, whose updates would increase the loss. */
 export const optimizerPart: Check = (what, optimizer) => {
   optimizerFunctions(what, optimizer);
   const { name, kind } = optimizer as Parts;

@@ -25,7 +25,7 @@ interface IndexRange {
   readonly high: number;
   /** The label that the loss ignores, if any. */
   readonly ignored: number | undefined;
-  /** What messages call an element. */
+  /** The name of an element in messages. */
   readonly what: string;
   /** Advice in the message for an element outside of the range. */
   readonly remedy: (value: number | bigint) => string;
@@ -110,7 +110,7 @@ export function withCheckedIndices(executable: Executable, graph: Graph): Execut
   };
 }
 
-/** Checks host data only; for data on the engine the engine does it. */
+/** Checks labels and indices on the host; the engine checks those that it holds. */
 function checkRange(given: RunInput | undefined, range: IndexRange): void {
   if (!isHostTensor(given)) return;
   const { data, shape } = given;

@@ -48,7 +48,7 @@ export class CallbackStates {
     this.#live = [];
   }
 
-  /** Takes the states of a checkpoint instead. */
+  /** Replaces the states by those of a checkpoint. */
   replace(saved: SavedStates): void {
     this.#kept = saved;
     this.#isOfCheckpoint = true;
@@ -77,7 +77,7 @@ function warnUnmatched(saved: SavedStates, live: readonly CallbackState[]): read
   ];
 }
 
-/** The entry of a checkpoint's metadata; empty if no callback has a state. */
+/** The states as an entry of a checkpoint's metadata; no entry if no callback has a state. */
 export function statesEntry(states: SavedStates): { readonly callbacks?: string } {
   return Object.keys(states).length === 0 ? {} : { callbacks: JSON.stringify(states) };
 }

@@ -49,7 +49,7 @@ export function checkpointInfo(
 }
 
 export interface SaveOptions {
-  /** The position in the data; default where `fit` or `steps` have got to. */
+  /** The position in the data; default the one that `fit` or `steps` have reached. */
   readonly cursor?: Json;
 }
 

@@ -1,7 +1,7 @@
 import { MpError } from "@mp/graph";
 import { WorkQueue } from "@mp/graph/internal";
 
-/** Runs the calls of a trainer or predictor one after another: each reads the state that the previous committed. */
+/** Runs the calls of a trainer or predictor one after another: each reads the state that the last one committed. */
 export class CallQueue {
   readonly #owner: string;
   readonly #calls = new WorkQueue();

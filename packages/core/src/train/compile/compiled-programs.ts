@@ -14,7 +14,7 @@ export interface Compiled extends Pick<Program, "outputs" | "probes"> {
   readonly executable: Executable;
 }
 
-/** Compiled programs over one resident state, by kind and batch signature. Disposes of them in the end. */
+/** Compiled programs over one resident state, by kind and batch signature; owns and disposes of them. */
 export class CompiledPrograms {
   readonly backend: Backend;
   readonly state: State;
@@ -113,14 +113,14 @@ export class CompiledPrograms {
   }
 }
 
-/** The same message each time, so it is given once. */
+/** Warns that a program was disposed of, always in the same words, so that the warning is given once. */
 const evictionWarning = (kept: number): TrainingWarning => ({
   type: "performance",
   message: `more than ${kept} programs have been compiled, so the least recently used was disposed and is compiled again at its next use; let batch shapes repeat; a trainer keeps more with its option programs`,
   details: { kept },
 });
 
-/** Compiles, runs once and disposes: for programs that are needed a single time. */
+/** Compiles a program, runs it once and disposes of it. */
 export async function runOnce(
   backend: Backend,
   { graph, bindings }: Program,

@@ -118,7 +118,7 @@ export function readCursor(cursor: Json): FeedPlace {
   throw new MpError("MP_INVALID_ARGUMENT", `fit: no cursor of fit, ${JSON.stringify(cursor)}`);
 }
 
-/** Rewinds a cursor (JSON text) to the beginning of its pass; one of the data source, to that of all data. */
+/** Rewinds a cursor (JSON text) to the beginning of its pass; a data source's own, to the beginning of the data. */
 export function passOnly(text: string): Json {
   const { pass } = readCursor(JSON.parse(text) as Json);
   return pass === 0 ? null : writeCursor({ pass, place: null, shapes: null });

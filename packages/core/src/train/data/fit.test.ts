@@ -33,7 +33,7 @@ function dataset(all: readonly Data[]): DataSource<Data> & { readonly asked: num
   return { iterate, asked };
 }
 
-/** A dataset whose passes begin one batch later each time, as shuffled ones differ; it records likewise. */
+/** Like `dataset`, but each pass begins one batch later, as a shuffled dataset has another order in each. */
 function turning(all: readonly Data[]): DataSource<Data> & { readonly asked: number[] } {
   const asked: number[] = [];
   const iterate = (cursor?: Json, given = 0) => {
@@ -77,7 +77,7 @@ async function fitted(
   return { training, steps, result, state: await stateOf(training) };
 }
 
-/** A cursor as a checkpoint may have it that something else wrote. */
+/** A cursor from a checkpoint that somebody else wrote. */
 const cursorAt = (place: Json) => ({ feed: 1, pass: 0, place, shapes: null });
 
 describe("fit", () => {

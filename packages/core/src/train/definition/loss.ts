@@ -37,7 +37,7 @@ export interface LossParts<M = TensorTree, K extends string = string> {
   readonly loss: Tensor;
   /** Scalars, reported with the step and averaged over microbatches. */
   readonly metrics?: Readonly<Record<K, Tensor>>;
-  /** With the shapes and dtypes of `context.modelState`; committed only if the step is applied. */
+  /** The next model state, in the shapes and dtypes of `context.modelState`; committed only if the step is applied. */
   readonly modelState?: M;
 }
 

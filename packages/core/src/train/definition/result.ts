@@ -30,7 +30,7 @@ export interface Evaluation<K extends string = string> {
 }
 
 export interface Counters {
-  /** Applied steps: what schedules and Adam count. */
+  /** Applied steps, which schedules and Adam count. */
   readonly applied: number;
   /** Steps, applied or skipped. */
   readonly iteration: number;

@@ -14,7 +14,7 @@ export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfD
   return undefined;
 }
 
-/** The finite number farthest from 0 in host data of f32 or integers; halves are always in range. */
+/** The finite number farthest from 0 in host data, f32 or i32; halves are always in range. */
 function farthest(input: RunInput): number {
   if (!isHostTensor(input) || (input.dtype !== "f32" && input.dtype !== "i32")) return 0;
   let number = 0;

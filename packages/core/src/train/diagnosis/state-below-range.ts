@@ -1,7 +1,7 @@
 import { type Outputs, sharesIn } from "../definition/outputs.js";
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Largest fraction below the format's range without a warning: some elements have hardly any gradient. */
+/** Largest usual fraction of a tensor below its format's range: some elements have hardly any gradient. */
 const MOST = 0.1;
 
 /** The warning for a step whose optimizer state lies below its formats' normal range; undefined if it does not. */

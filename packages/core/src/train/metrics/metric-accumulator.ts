@@ -10,7 +10,7 @@ export const STREAMED = "streamed";
 /** Collects the statistics of all batches of one data set. */
 export class MetricAccumulator {
   readonly #results: () => MetricResults;
-  /** By metric and key: one array for a sum, the arrays of all batches for rows. */
+  /** Collected values by metric and key: one array for a sum, one for each batch for rows. */
   readonly #values = new Map<string, Map<string, Float64Array[]>>();
 
   constructor(results: () => MetricResults) {

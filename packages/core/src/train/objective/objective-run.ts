@@ -48,7 +48,7 @@ export class ObjectiveRun {
     return results;
   }
 
-  /** Compiles a step of each objective; returns batch signatures and program hashes, equal on all ranks. */
+  /** Compiles a step of each objective; returns batch signatures and program hashes, which ranks compare. */
   static async facts(
     objectives: readonly ObjectiveRun[],
     feeds: readonly FlatBatch[],

@@ -32,7 +32,7 @@ export interface Applied {
     readonly applied: Tensor;
     readonly scale: Tensor;
     readonly gradNorm: Tensor;
-    /** Rates by group, those that are not constants. */
+    /** Rates by group, without those that are constants. */
     readonly rates: Readonly<Record<string, Tensor>>;
     /** Fractions of the optimizer's state below the range of narrow dtypes, by tensor. */
     readonly belowRange: TensorTree;

@@ -148,7 +148,7 @@ const addWindow = (window: WindowState, own: Omit<WindowState, "micro">): Window
 });
 
 /**
- * Adds one microbatch to the window, in state slots `window/…`. If a step has only one microbatch, it replaces the
+ * Adds one microbatch to the window, in state slots `window/…`. The only microbatch of a step instead replaces the
  * window's contents, which saves a pass over all gradients here and another to empty the window.
  */
 export function accumulateProgram(

@@ -47,7 +47,7 @@ export class Agreement {
   }
 
   /**
-   * Returns how training ends on all ranks: as on a rank that was stopped, else as on every rank.
+   * Returns how training ends on all ranks: as it does on a rank that was stopped, else as on each.
    * @throws MP_RANK_MISMATCH if another rank goes on
    */
   async endsBy(end: End): Promise<End> {

@@ -60,7 +60,7 @@ function keepShare({ decay, start }: Ema, applied: Tensor): Tensor {
 
 /** Chooses between the weights and their moving average. */
 export interface WeightsChoice {
-  /** `current` (default), or `ema`: their moving average, in a trainer with `ema`. Frozen ones are in both. */
+  /** `current` (default), or `ema`: the moving average, in a trainer with `ema`. Frozen parameters are the same. */
   readonly weights?: "current" | "ema";
 }
 

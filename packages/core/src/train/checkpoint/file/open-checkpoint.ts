@@ -5,7 +5,7 @@ import { ALONE, type RankPlace } from "../../definition/rank-place.js";
 import type { CheckpointSource } from "./place.js";
 import { type OwnCheckpoint, ownPart } from "./rank-parts.js";
 
-/** The format's version, incremented when an old version could misread a new file. */
+/** The format's version, incremented when a file of the earlier format could be misread. */
 export const FORMAT = "mp.training/1";
 /** The format of files with optional parts of the state: settable rates, an average of the weights. */
 export const OPTIONAL_FORMAT = "mp.training/2";

@@ -16,9 +16,9 @@ export interface CheckpointTarget<T> {
 export interface CheckpointSource {
   /** The beginning of messages about the content. */
   readonly name: string;
-  /** The path, if there is one, for errors. */
+  /** Details for errors: the path, if there is one. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT for neither a path nor bytes, MP_UNSUPPORTED without Node */
+  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT unless it is a path or bytes, MP_UNSUPPORTED without Node */
   read(): Promise<LoadedTensors>;
 }
 

@@ -4,7 +4,7 @@ import { describeEma } from "../../weights/average.js";
 
 export interface Setting {
   readonly name: string;
-  /** The value in files. */
+  /** The setting's value as files hold it. */
   readonly text: string;
   /** Whether the setting determines the structure of the state. */
   readonly shapesState: boolean;

@@ -3,7 +3,7 @@ import { feedName } from "../../definition/traced-program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";
 
-/** The entry of the weights by method, for files that do not name it because they are older than `weightsAt`. */
+/** The entry that holds the weights, by method, in files older than `weightsAt`, which do not name it. */
 const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
   "kahan(f16)": "value",
   "kahan(bf16)": "value",

@@ -89,7 +89,7 @@ export class WholeState implements State {
     return this.#elements.some((slots) => own in slots) ? own : inMaster("copy", masterPath(name));
   }
 
-  /** Whether the ranks' elements add up to the slot once. If the slot is not divided, each rank has all of it. */
+  /** Whether the ranks' elements together are the slot. If it is not divided, each rank has all of it. */
   #isDivided(name: string): boolean {
     const slot = this.#keptAt(name);
     const total = this.#elements.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);
