@@ -11,11 +11,11 @@ import {
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
+import { choices, cube } from "./axis-data.js";
 import { gradient, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { exact, type OpSample, positives, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
-import { choices, cube } from "./side-data.js";
 import { natural, smooth } from "./size-data.js";
 import { formAt, lengths } from "./tail-data.js";
 

@@ -1,27 +1,52 @@
 /** Shapes, axes and data for samples along each axis alone and along each pair of axes. */
 import { type HostTensor, isFloat, type Op, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
 import { type Draws, randomData } from "../host-data.js";
+import type { Behaviours } from "./op-sample.js";
 
 /** Shapes of every rank from 1 to 5. No two adjacent axes have the same size. */
 export const RANKED: readonly Shape[] = [[5], [4, 3], [3, 2, 4], [2, 3, 4, 5], [2, 3, 2, 4, 3]];
 
+/** Shapes with equal sides: no shape tells one axis from another. */
+export const CUBES: readonly Shape[] = [[3, 3], [4, 4], [4, 4, 4], [3, 3, 3, 3]]; // biome-ignore format: one line
+
+/** Samples along the axes of those shapes, by behavior. */
+export type AxisSamples<K extends Op> = (draws: Draws, shapes: readonly Shape[]) => Behaviours<K>;
+
 /** Makes samples for each axis of each of the shapes. */
-export const alongEach = <T>(make: (shape: Shape, axis: number) => readonly T[]): readonly T[] =>
-  RANKED.flatMap((shape) => shape.flatMap((_, axis) => make(shape, axis)));
+export const alongEach = <T>(
+  shapes: readonly Shape[],
+  make: (shape: Shape, axis: number) => readonly T[],
+): readonly T[] => shapes.flatMap((shape) => shape.flatMap((_, axis) => make(shape, axis)));
 
 /** Makes samples for each pair of axes of each of the shapes. */
 export const alongEachTwo = <T>(
+  shapes: readonly Shape[],
   make: (shape: Shape, first: number, second: number) => readonly T[],
 ): readonly T[] =>
-  alongEach((shape, first) =>
+  alongEach(shapes, (shape, first) =>
     shape.flatMap((_, second) => (second > first ? make(shape, first, second) : [])),
   );
 
+/** All non-empty choices of some of these, in their order. */
+export function choices<T>(from: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: 2 ** from.length - 1 }, (_, bits) =>
+    from.filter((_each, at) => ((bits + 1) >> at) % 2 === 1),
+  );
+}
+
 /** Every non-empty subset of 0 … count - 1, in ascending order. */
 export const subsets = (count: number): readonly (readonly number[])[] =>
-  Array.from({ length: 2 ** count - 1 }, (_, mask) =>
-    Array.from({ length: count }, (__, member) => member).filter((member) => ((mask + 1) >> member) & 1),
+  choices(Array.from({ length: count }, (_, member) => member));
+
+/** All orders of 0 … rank - 1. */
+export function permutations(rank: number): readonly (readonly number[])[] {
+  if (rank === 0) return [[]];
+  return permutations(rank - 1).flatMap((rest) =>
+    Array.from({ length: rank }, (_, at) => [...rest.slice(0, at), rank - 1, ...rest.slice(at)]),
   );
+}
+
+export const cube = (side: number, rank: number): Shape => new Array<number>(rank).fill(side);
 
 /** The shape with another size along one axis. */
 export const resize = (shape: Shape, axis: number, size: number): Shape =>

@@ -10,14 +10,12 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { generate, hostData, inDType, randomData, toNumbers } from "../host-data.js";
-import { RANKED } from "./axis-data.js";
 import { farChannels } from "./far-rows.js";
 import { gradient, positivePoint, spread } from "./gradient-sample.js";
 import { EPSILONS, near0 } from "./normalization-table.js";
 import type { OpTable } from "./op-row.js";
 import { positives, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
-import { cube } from "./side-data.js";
 import { balance, natural, whole } from "./size-data.js";
 import { formAt, lengths } from "./tail-data.js";
 
@@ -76,9 +74,7 @@ const CHANNELS: readonly ((length: number) => Shape)[] = [
 
 const ones = (shape: Shape): HostTensor => generate("f32", shape, () => 1);
 
-const CHANNELLED = RANKED.filter(({ length }) => length > 1);
-
-const NORMALIZED_CUBES: readonly Shape[] = [3, 4].flatMap((n) => [2, 3, 4].map((rank) => cube(n, rank)));
+const manyAxes = (shapes: readonly Shape[]) => shapes.filter(({ length }) => length > 1);
 
 const normalizeChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
   ops.batchNormalization(x, scale, bias).y;
@@ -139,8 +135,8 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         of([2, 1_031, 40], 2),
       ];
     },
-    axes: (draws) => ({
-      "every-rank": CHANNELLED.map((shape) =>
+    axes: (draws, shapes) => ({
+      "every-rank": manyAxes(shapes).map((shape) =>
         sample(
           { epsilon: 1e-3 },
           randomData(draws, shape),
@@ -149,16 +145,6 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         ),
       ),
     }),
-    sides: (draws) =>
-      NORMALIZED_CUBES.map((shape) => {
-        const channels = shape.slice(1, 2);
-        return sample(
-          { epsilon: 0.01 },
-          randomData(draws, shape),
-          positives(inDType(draws, "f32"), channels),
-          randomData(inDType(draws, "f32"), channels),
-        );
-      }),
     options: (dtype) => [
       setting(
         "BatchNormalization",
@@ -237,8 +223,8 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       };
       return [of([4_134, 17], 0), of([18, 4_134], 0), of([2, 3, 16_502], 2), of([2, 1_031, 40], 2)];
     },
-    axes: (draws) => ({
-      "every-rank": CHANNELLED.map((shape) => {
+    axes: (draws, shapes) => ({
+      "every-rank": manyAxes(shapes).map((shape) => {
         const x = randomData(draws, shape);
         return sample(
           { epsilon: 1e-3 },
@@ -249,17 +235,6 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
         );
       }),
     }),
-    sides: (draws) =>
-      NORMALIZED_CUBES.map((shape) => {
-        const x = randomData(draws, shape);
-        return sample(
-          { epsilon: 0.01 },
-          randomData(draws, shape),
-          x,
-          positives(inDType(draws, "f32"), shape.slice(1, 2)),
-          ...statistics(x),
-        );
-      }),
     options: () => [
       setting("BatchNormalizationGradient", { epsilon: EPSILONS }, {}, (attributes, _, draws) => {
         const x = near0(draws, [4, 3, 5]);

@@ -21,7 +21,7 @@ import {
   randomData,
   specialValues,
 } from "../host-data.js";
-import { anyElements, broadcastPairs, naturals, RANKED } from "./axis-data.js";
+import { type AxisSamples, anyElements, broadcastPairs, naturals } from "./axis-data.js";
 import {
   type GradientSample,
   type Gradients,
@@ -36,7 +36,6 @@ import {
 import type { CommonRow, GeneratedRow, OpTable, SizeRow } from "./op-row.js";
 import { countUp, type OpSample, positives, type Sampled, sample, smallIntegers } from "./op-sample.js";
 import type { RareRow } from "./rare-row.js";
-import { cube } from "./side-data.js";
 import {
   bools,
   counting,
@@ -262,65 +261,17 @@ function binarySizes<K extends Op>(
   ];
 }
 
-const PARTS = RANKED.flatMap(broadcastPairs);
-
 function alongAxes<K extends Op>(
   left: Draw,
   right: Draw,
   attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
-): Sampled<K> {
-  return (draws) => ({
-    "every-axis": PARTS.map(([a, b]) =>
-      sample(attributesOf(draws.dtype), left(draws, a, 0), right(draws, b, 1)),
-    ),
+): AxisSamples<K> {
+  return (draws, shapes) => ({
+    "every-axis": shapes
+      .flatMap(broadcastPairs)
+      .map(([a, b]) => sample(attributesOf(draws.dtype), left(draws, a, 0), right(draws, b, 1))),
   });
 }
-
-/** All shapes up to the rank whose axes have size 1 or `side`. */
-function broadcastShapes(side: number, rank: number): readonly Shape[] {
-  return Array.from({ length: rank + 1 }, (_, axes) =>
-    Array.from({ length: 2 ** axes }, (_each, bits) =>
-      cube(1, axes).map((one, at) => ((bits >> at) % 2 === 1 ? side : one)),
-    ),
-  ).flat();
-}
-
-/** All pairs of `broadcastShapes` of which at least one has the full rank. */
-function shapePairs(side: number, rank: number): readonly (readonly [Shape, Shape])[] {
-  const shapes = broadcastShapes(side, rank);
-  return shapes.flatMap((a) =>
-    shapes
-      .filter((b) => Math.max(a.length, b.length) === rank && [...a, ...b].includes(side))
-      .map((b) => [a, b] as const),
-  );
-}
-
-/** All pairs of up to two axes. With three and four axes, one operand is always whole, on either side. */
-const PAIRS: readonly (readonly [Shape, Shape])[] = [
-  ...shapePairs(3, 2),
-  ...broadcastShapes(4, 3).flatMap((shape): (readonly [Shape, Shape])[] => [
-    [cube(4, 3), shape],
-    [shape, cube(4, 3)],
-  ]),
-  ...broadcastShapes(2, 4).map((shape, at): readonly [Shape, Shape] =>
-    at % 2 === 0 ? [cube(2, 4), shape] : [shape, cube(2, 4)],
-  ),
-];
-
-const sideNumbers: Draw = (draws, shape) =>
-  isComputeFloat(draws.dtype)
-    ? drawBetween(draws, shape, [-8, 8])
-    : generate(draws.dtype, shape, () => draws.random.integer(1, 9));
-
-const binarySides =
-  <K extends Op>(
-    draw: Draw,
-    attributesOf: (dtype: DType) => OpAttributes[K] = () => ({}) as OpAttributes[K],
-  ): GeneratedRow<K> =>
-  (draws) =>
-    PAIRS.map((pair) =>
-      sample<K>(attributesOf(draws.dtype), ...pair.map((shape, side) => draw(draws, shape, side))),
-    );
 
 const binaryGradients = (
   fn: (a: Tensor, b: Tensor) => Tensor,
@@ -339,8 +290,7 @@ const isFmod = (dtype: DType): OpAttributes["Mod"] => ({ fmod: isComputeFloat(dt
 
 type BinaryRow<K extends Op> = CommonRow<K> & {
   readonly tails: GeneratedRow<K>;
-  readonly axes: Sampled<K>;
-  readonly sides: GeneratedRow<K>;
+  readonly axes: AxisSamples<K>;
 };
 
 function arithmetic<K extends Op>(
@@ -354,7 +304,6 @@ function arithmetic<K extends Op>(
     tails: binaryTail(tailNumbers),
     sizes: binarySizes<K>(plain as OpAttributes[K], left),
     axes: alongAxes(smallIntegers, naturals),
-    sides: binarySides(sideNumbers),
     gradients,
   };
 }
@@ -364,7 +313,6 @@ const comparison = <K extends Op>(): BinaryRow<K> => ({
   tails: binaryTail(few),
   sizes: binarySizes<K>(plain as OpAttributes[K]),
   axes: alongAxes(smallIntegers, naturals),
-  sides: binarySides(few),
   gradients: PREDICATE,
 });
 
@@ -373,7 +321,6 @@ const logic = <K extends Op>(): BinaryRow<K> => ({
   tails: binaryTail<K>(few, undefined, "bool"),
   sizes: binarySizes<K>(plain as OpAttributes[K], bools, (shape) => generate("bool", shape, (at) => at % 2)),
   axes: alongAxes(anyElements, anyElements),
-  sides: binarySides(few),
   gradients: PREDICATE,
 });
 
@@ -390,7 +337,6 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
     tails: binaryTail(baseAndPower),
     sizes: binarySizes(plain, positiveSized),
     axes: alongAxes(positives, naturals),
-    sides: binarySides(baseAndPower),
     gradients: twice([
       ...binaryGradients(ops.pow, positivePoint),
       gradient("squares-of-negatives", [pointAt(-2, -1, 0, 1.5)], (x) => ops.pow(x, 2)),
@@ -402,7 +348,6 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
     unsized: ["i32", "i64", "u8"],
     sizes: binarySizes({ fmod: true }, counting),
     axes: alongAxes(smallIntegers, naturals, (dtype) => ({ fmod: !["i32", "i64", "u8"].includes(dtype) })),
-    sides: binarySides(sideNumbers, isFmod),
     gradients: [
       gradient("by-dividend", [positivePoint([3, 4]), pointAt(2.5, 2.5, 2.5, 2.5)], (a, b) =>
         ops.mod(a, b, { fmod: true }),
@@ -471,8 +416,8 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
       sample(plain, bools([4_133, 1]), whole([18]), counting(TALL)),
       sample(plain, bools([2]), counting(ROWS), whole([66_002, 1])),
     ],
-    axes: (draws) => ({
-      "every-axis": PARTS.map(([a, b], index) => {
+    axes: (draws, shapes) => ({
+      "every-axis": shapes.flatMap(broadcastPairs).map(([a, b], index) => {
         const full = elementCount(a, "test data") > elementCount(b, "test data") ? a : b;
         const orders = [[a, b, full], [a, full, b], [full, a, b]]; // biome-ignore format: one line
         const [condition = [], x = [], y = []] = orders[index % 3] ?? [];
@@ -484,17 +429,6 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
         );
       }),
     }),
-    sides: (draws) => {
-      const shapes = broadcastShapes(3, 2);
-      const triples = shapes.flatMap((condition) =>
-        shapes.flatMap((x) => shapes.map((y) => [condition, x, y] as const)),
-      );
-      return triples
-        .filter((of, at) => at % 5 === 0 && of.flat().includes(3))
-        .map(([condition, x, y]) =>
-          sample({}, label(inDType(draws, "bool"), condition), label(draws, x), label(draws, y)),
-        );
-    },
     gradients: [
       gradient("both-sides", [spread([3, 4]), spread([4], 1)], (a, b) =>
         ops.where(ops.greater(a, b), a, ops.mul(b, 2)),

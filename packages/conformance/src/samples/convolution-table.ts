@@ -12,6 +12,7 @@ import {
 import * as ops from "@mp/graph/ops";
 import { inDType } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
+import { cube } from "./axis-data.js";
 import {
   type ConvolutionOp,
   type Convolved,
@@ -26,7 +27,6 @@ import { type GradientSample, gradient, spread, twice } from "./gradient-sample.
 import type { GeneratedRow, OpTable } from "./op-row.js";
 import { exact, smallIntegers } from "./op-sample.js";
 import { type Options, type Setting, setting } from "./setting.js";
-import { cube } from "./side-data.js";
 import { whole } from "./size-data.js";
 import { formAt, lengths, sideTriples, terms } from "./tail-data.js";
 import { BATCH, fits, WINDOWS, type Windows, windowLists } from "./windows.js";

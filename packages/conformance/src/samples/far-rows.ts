@@ -4,16 +4,17 @@ import {
   type DType,
   floatFormats,
   type HostTensor,
-  isHalf,
+  type LossReduction,
   type Op,
+  type OpAttributes,
   type OpOf,
   type ReduceOp,
   type SoftmaxOp,
 } from "@mp/graph";
 import { generate, hostData, toNumbers } from "../host-data.js";
 import { farValues } from "./far-values.js";
-import { type OpSample, sample } from "./op-sample.js";
-import { HALVES_TOO, type RareRow } from "./rare-row.js";
+import { sample } from "./op-sample.js";
+import { HALVES_TOO, type RareRow, rareRow } from "./rare-row.js";
 
 const FAR = Number.POSITIVE_INFINITY;
 type Rows = readonly (readonly number[])[];
@@ -52,16 +53,13 @@ function spread(dtype: DType): Rows {
   ];
 }
 
-export function farShares<K extends SoftmaxOp>(): RareRow<K> {
-  return {
-    dtypes: HALVES_TOO,
-    samples: ({ dtype }) => ({
-      "far-values": tables(dtype, spread(dtype)).map(
-        ([x, axis]) => sample<SoftmaxOp>({ axis }, x) as OpSample<K>,
-      ),
-    }),
-  };
-}
+const farRow = <K extends Op>(dtypes: readonly DType[], samples: RareRow<K>["samples"]): RareRow<K> =>
+  rareRow("far-values", dtypes, samples);
+
+export const farShares = <K extends SoftmaxOp>(): RareRow<K> =>
+  farRow(HALVES_TOO, (dtype) =>
+    tables(dtype, spread(dtype)).map(([x, axis]) => sample({ axis } as OpAttributes[K], x)),
+  );
 
 /** Numbers whose sum, square or product overflows a half but not f32. */
 const BEYOND: Rows = [
@@ -76,29 +74,22 @@ const BEYOND: Rows = [
   [40000, -40000, 0.5],
 ];
 
-const reduction = (rows: (dtype: DType) => Rows, dtypes: readonly DType[]): RareRow<ReduceOp> => ({
-  dtypes,
-  samples: ({ dtype }) => ({
-    "far-values": tables(dtype, rows(dtype)).map(([x, axis]) =>
-      sample<ReduceOp>({ axes: [axis], keepdims: false }, x),
-    ),
-  }),
-});
+const reduction = (dtypes: readonly DType[], rows: (dtype: DType) => Rows): RareRow<ReduceOp> =>
+  farRow(dtypes, (dtype) =>
+    tables(dtype, rows(dtype)).map(([x, axis]) => sample({ axes: [axis], keepdims: false }, x)),
+  );
 
-export const farBeyondHalves: RareRow<ReduceOp> = reduction(() => BEYOND, ["f16"]);
-export const farSpread: RareRow<ReduceOp> = reduction(spread, HALVES_TOO);
+export const farBeyondHalves: RareRow<ReduceOp> = reduction(["f16"], () => BEYOND);
+export const farSpread: RareRow<ReduceOp> = reduction(HALVES_TOO, spread);
 
-export const farCumSum: RareRow<"CumSum"> = {
-  dtypes: ["f16"],
-  samples: ({ dtype }) => ({
-    "far-values": tables(dtype, BEYOND).flatMap(([x, axis]) =>
-      [false, true].map((reverse) => sample({ axis, exclusive: false, reverse }, x)),
-    ),
-  }),
-};
+export const farCumSum: RareRow<"CumSum"> = farRow(["f16"], (dtype) =>
+  tables(dtype, BEYOND).flatMap(([x, axis]) =>
+    [false, true].map((reverse) => sample({ axis, exclusive: false, reverse }, x)),
+  ),
+);
 
-/** Products of [1, n] by [n, 1], and by three columns. */
-const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly OpSample<Op>[]) => {
+/** Factors [1, n] by [n, 1], and [5, n] by three columns. */
+const products = (dtype: DType): readonly (readonly [HostTensor, HostTensor])[] => {
   const pairs: readonly (readonly [Rows[number], Rows[number]])[] = [
     [[65504, 15], [1, 1]],
     [[65504, 16], [1, 1]],
@@ -109,53 +100,43 @@ const products = (dtype: DType, make: (a: HostTensor, b: HostTensor) => readonly
     [[1, 2 ** -11, 2 ** -11], [1, 1, 1]],
   ]; // biome-ignore format: one pair a line
   return pairs.flatMap(([a, b]) => [
-    ...make(hostData(dtype, a, [1, a.length]), hostData(dtype, b, [b.length, 1])),
-    ...make(
+    [hostData(dtype, a, [1, a.length]), hostData(dtype, b, [b.length, 1])],
+    [
       generate(dtype, [5, a.length], (at) => a[at % a.length] ?? 0),
       generate(dtype, [b.length, 3], (at) => b[Math.floor(at / 3)] ?? 0),
-    ),
+    ],
   ]);
 };
 
-export const farMatMul: RareRow<"MatMul"> = {
-  dtypes: ["f16"],
-  samples: ({ dtype }) => ({
-    "far-values": products(dtype, (a, b) => [sample({}, a, b)]) as OpSample<"MatMul">[],
-  }),
-};
+export const farMatMul: RareRow<"MatMul"> = farRow(["f16"], (dtype) =>
+  products(dtype).map(([a, b]) => sample({}, a, b)),
+);
 
-export const farGemm: RareRow<"Gemm"> = {
-  dtypes: ["f16"],
-  samples: ({ dtype }) => ({
-    "far-values": products(dtype, (a, b) => [
-      sample({ transA: false, transB: false, alpha: 1, beta: 1 }, a, b, hostData(dtype, [-60000], [1])),
-      sample({ transA: false, transB: false, alpha: 1, beta: 1 }, a, b, hostData(dtype, [60000], [1])),
-      sample({ transA: false, transB: false, alpha: 0.5, beta: 0 }, a, b, hostData(dtype, [60000], [1])),
-    ]) as OpSample<"Gemm">[],
-  }),
-};
+export const farGemm: RareRow<"Gemm"> = farRow(["f16"], (dtype) =>
+  products(dtype).flatMap(([a, b]) =>
+    [[1, 1, -60000] as const, [1, 1, 60000] as const, [0.5, 0, 60000] as const].map(([alpha, beta, c]) =>
+      sample({ transA: false, transB: false, alpha, beta }, a, b, hostData(dtype, [c])),
+    ),
+  ),
+);
 
 const image = (dtype: DType, row: readonly number[]): HostTensor =>
   hostData(dtype, row, [1, 1, 1, row.length]);
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
 
-export const farConv: RareRow<"Conv"> = {
-  dtypes: ["f16"],
-  samples: ({ dtype }) => ({
-    "far-values": [[[65504, 15, 65504, 16], [1, 1]], [[300, 300, 1, 300], [300, -300]], [[60000, 60000, 60000], [1, 1]]].map(
+export const farConv: RareRow<"Conv"> = farRow(
+  ["f16"],
+  (dtype) =>
+  [[[65504, 15, 65504, 16], [1, 1]], [[300, 300, 1, 300], [300, -300]], [[60000, 60000, 60000], [1, 1]]].map(
       ([x = [], w = []]) => sample({ ...window, group: 1 }, image(dtype, x), image(dtype, w)),
-    ), // biome-ignore format: one list of pairs
-  }),
-};
+  ), // biome-ignore format: one list of pairs
+);
 
-export const farAveragePool: RareRow<"AveragePool"> = {
-  dtypes: ["f16"],
-  samples: ({ dtype }) => ({
-    "far-values": BEYOND.map((row) =>
-      sample({ ...window, kernelShape: [1, 2], ceilMode: false, countIncludePad: false }, image(dtype, row)),
-    ),
-  }),
-};
+export const farAveragePool: RareRow<"AveragePool"> = farRow(["f16"], (dtype) =>
+  BEYOND.map((row) =>
+    sample({ ...window, kernelShape: [1, 2], ceilMode: false, countIncludePad: false }, image(dtype, row)),
+  ),
+);
 
 /** Rows with a large mean and a small variance, with one number, tiny beside ε, or with one extreme element. */
 function uneven(dtype: DType): Rows {
@@ -178,132 +159,93 @@ const ones = (dtype: DType, count: number): HostTensor => generate(dtype, [count
 const asRows = (dtype: DType, row: readonly number[]): HostTensor =>
   generate(dtype, [2, row.length], (at) => (row[at % row.length] ?? 0) * (at < row.length ? 1 : -1));
 
-export const farLayers: RareRow<"LayerNormalization"> = {
-  dtypes: HALVES_TOO,
-  samples: ({ dtype }) => ({
-    "far-values": uneven(dtype).flatMap((row) =>
+export const farLayers = <K extends "LayerNormalization" | "RMSNormalization">(): RareRow<K> =>
+  farRow(HALVES_TOO, (dtype) =>
+    uneven(dtype).flatMap((row) =>
       [2 ** -17, 1].map((epsilon) =>
-        sample({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
+        sample({ axis: 1, epsilon } as OpAttributes[K], asRows(dtype, row), ones(dtype, row.length)),
       ),
     ),
-  }),
-};
+  );
 
-export const farLayersByRms: RareRow<"RMSNormalization"> = {
-  dtypes: HALVES_TOO,
-  samples: ({ dtype }) => ({
-    "far-values": uneven(dtype).flatMap((row) =>
-      [2 ** -17, 1].map((epsilon) =>
-        sample({ axis: 1, epsilon }, asRows(dtype, row), ones(dtype, row.length)),
-      ),
+export const farChannels: RareRow<"BatchNormalization"> = farRow(HALVES_TOO, (dtype) =>
+  uneven(dtype).map((row) =>
+    sample(
+      { epsilon: 2 ** -10 },
+      generate(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
+      ones("f32", 2),
+      generate("f32", [2], () => 0),
     ),
-  }),
-};
+  ),
+);
 
-export const farChannels: RareRow<"BatchNormalization"> = {
-  dtypes: HALVES_TOO,
-  samples: ({ dtype }) => ({
-    "far-values": uneven(dtype).map((row) =>
+export const farLoss = <K extends OpOf<"loss">>(): RareRow<K> =>
+  farRow(HALVES_TOO, (dtype) => {
+    const far = dtype === "f16" ? 60000 : 1e5;
+    const scores: Rows = [
+      [far, 0, -far],
+      [0, far, far],
+      [-far, -far, -far],
+      [-FAR, 0, 1],
+      [88, -88, 104],
+      [0, -FAR, -FAR],
+    ];
+    const of = (labels: readonly number[], reduction: LossReduction) =>
       sample(
-        { epsilon: 2 ** -10 },
-        generate(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
-        ones("f32", 2),
-        generate("f32", [2], () => 0),
-      ),
-    ),
-  }),
-};
+        { reduction } as OpAttributes[K],
+        hostData(dtype, scores.flat(), [scores.length, 3]),
+        hostData("i32", labels),
+      );
+    return [
+      ...(["mean", "sum", "none"] as const).map((reduction) => of([0, 1, 2, 2, 2, 0], reduction)),
+      of([2, 0, 1, 1, 1, 0], "none"),
+    ];
+  });
 
-const REDUCTIONS = ["mean", "sum", "none"] as const;
+/** Numbers of f32 that are nearest to the ends of the integers, and others that are nearest to those of u8. */
+const NEAREST = [-(2 ** 31), 2 ** 31 - 128, -(2 ** 63), 2 ** 63 - 2 ** 39, 255.875, 254.5, -0.75];
 
-export function farLoss<K extends OpOf<"loss">>(): RareRow<K> {
-  return {
-    dtypes: HALVES_TOO,
-    samples: ({ dtype }) => {
-      const far = dtype === "f16" ? 60000 : 1e5;
-      const scores: Rows = [
-        [far, 0, -far],
-        [0, far, far],
-        [-far, -far, -far],
-        [-FAR, 0, 1],
-        [88, -88, 104],
-        [0, -FAR, -FAR],
-      ];
-      const of = (labels: readonly number[], reduction: (typeof REDUCTIONS)[number]) =>
-        sample<OpOf<"loss">>(
-          { reduction },
-          hostData(dtype, scores.flat(), [scores.length, 3]),
-          hostData("i32", labels),
-        );
-      return {
-        "far-values": [
-          ...REDUCTIONS.map((reduction) => of([0, 1, 2, 2, 2, 0], reduction)),
-          of([2, 0, 1, 1, 1, 0], "none"),
-        ],
-      } as never;
-    },
-  };
-}
+const RANGES: readonly (readonly [to: DType, low: number, high: number])[] = [
+  ["i32", -(2 ** 31), 2 ** 31 - 128],
+  ["i64", -(2 ** 63), 2 ** 63 - 2 ** 39],
+  ["u8", -0.75, 255.875],
+];
 
 /** Casts to integers up to the f32 numbers that are nearest to the ends of their range. */
-export const farCast: RareRow<"Cast"> = {
-  dtypes: HALVES_TOO,
-  samples: ({ dtype }) => {
-    const ranges: readonly (readonly [to: DType, low: number, high: number])[] = [
-      ["i32", -(2 ** 31), 2 ** 31 - 128],
-      ["i64", -(2 ** 63), 2 ** 63 - 2 ** 39],
-      ["u8", -0.75, 255.875],
-    ];
-    const { maxFinite } = floatFormats[dtype as ComputeDType];
-    const numbers = [
-      ...farValues(dtype as ComputeDType),
-      -(2 ** 31),
-      2 ** 31 - 128,
-      -(2 ** 63),
-      2 ** 63 - 2 ** 39,
-      255.875,
-      254.5,
-      -0.75,
-    ];
-    return {
-      "far-values": [
-        ...ranges.map(([to, low, high]) =>
-          sample<"Cast">(
-            { to },
-            hostData(
-              dtype,
-              numbers.filter((x) => {
-                const [rounded = 0] = toNumbers(hostData(dtype, [x]));
-                return rounded >= low && rounded <= high && Math.abs(rounded) <= maxFinite;
-              }),
-            ),
-          ),
-        ),
-        ...(["bool", "f32", "f16", "bf16"] as const).map((to) =>
-          sample<"Cast">({ to }, hostData(dtype, numbers)),
-        ),
-      ],
-    };
-  },
+export const farCast: RareRow<"Cast"> = farRow(HALVES_TOO, (dtype) => {
+  const { maxFinite } = floatFormats[dtype as ComputeDType];
+  const numbers = [...farValues(dtype as ComputeDType), ...NEAREST];
+  const within = (low: number, high: number): readonly number[] =>
+    numbers.filter((x) => {
+      const [rounded = 0] = toNumbers(hostData(dtype, [x]));
+      return rounded >= low && rounded <= high && Math.abs(rounded) <= maxFinite;
+    });
+  return [
+    ...RANGES.map(([to, low, high]) => sample<"Cast">({ to }, hostData(dtype, within(low, high)))),
+    ...(["bool", "f32", "f16", "bf16"] as const).map((to) =>
+      sample<"Cast">({ to }, hostData(dtype, numbers)),
+    ),
+  ];
+});
+
+type Steps = readonly [start: number, limit: number, delta: number];
+
+const TENTHS: readonly Steps[] = [[0, 1000, 0.1], [-300, 700, 1 / 3], [100, -100, -0.07]]; // biome-ignore format: one list
+const TENTHS_OF_HALVES: readonly Steps[] = [[0, 10, 0.1], [5, -5, -0.3]]; // biome-ignore format: one list
+const whole = (large: number): readonly Steps[] => [[-5, 3000, 7], [2000, -2000, -3], [large, large + 50, 7]]; // biome-ignore format: one list
+
+const LONG_RANGES: Readonly<Partial<Record<DType, readonly Steps[]>>> = {
+  f32: TENTHS,
+  f16: TENTHS_OF_HALVES,
+  bf16: TENTHS_OF_HALVES,
+  i32: whole(2 ** 30),
+  i64: whole(2 ** 40),
 };
 
 /** Ranges so long that repeated addition of the step loses digits. */
-export const longRange: RareRow<"Range"> = {
-  dtypes: ["f32", "f16", "bf16", "i32", "i64"],
-  samples: ({ dtype }) => {
-    const one = (start: number, limit: number, delta: number) =>
-      sample<"Range">({ start, limit, delta, dtype });
-    const whole = [one(-5, 3000, 7), one(2000, -2000, -3)];
-    const large =
-      dtype === "i64"
-        ? [one(2 ** 40, 2 ** 40 + 50, 7)]
-        : dtype === "i32"
-          ? [one(2 ** 30, 2 ** 30 + 50, 7)]
-          : [];
-    if (dtype === "i32" || dtype === "i64") return { "long-steps": [...whole, ...large] };
-    const tenths = isHalf(dtype)
-      ? [one(0, 10, 0.1), one(5, -5, -0.3)]
-      : [one(0, 1000, 0.1), one(-300, 700, 1 / 3), one(100, -100, -0.07)];
-    return { "long-steps": tenths };
-  },
-};
+export const longRange: RareRow<"Range"> = rareRow(
+  "long-steps",
+  Object.keys(LONG_RANGES) as DType[],
+  (dtype) =>
+    (LONG_RANGES[dtype] ?? []).map(([start, limit, delta]) => sample({ start, limit, delta, dtype })),
+);

@@ -15,13 +15,12 @@ import {
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import { alongEach, anyElements, RANKED, resize } from "./axis-data.js";
+import { alongEach, anyElements, resize } from "./axis-data.js";
 import { gradient, indexTensor, SOURCE, spread } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { countUp, exact, type OpSample, type Sampled, sample, smallIntegers } from "./op-sample.js";
 import { drawIndices, drawPermutation, HALVES_TOO, times } from "./rare-row.js";
 import { setting } from "./setting.js";
-import { AXES, cube, permutations } from "./side-data.js";
 import { counting, LONG, TALL, WIDE, whole } from "./size-data.js";
 import { indexSubnormals } from "./subnormals.js";
 import { formAt, label, lengths, terms } from "./tail-data.js";
@@ -162,26 +161,6 @@ function twoTuples(random: RandomSource, sizes: Shape): HostTensor {
   return hostData("i32", values, [places.length, sizes.length]);
 }
 
-/** Each index once along the axis, in a different order in each line. */
-function shuffleAlong(random: RandomSource, shape: Shape, axis: number): HostTensor {
-  const [side = 1] = shape;
-  const inner = side ** (shape.length - 1 - axis);
-  const orders = permutations(side);
-  const picked = Array.from(
-    { length: side ** (shape.length - 1) },
-    () => orders[random.integer(0, orders.length - 1)],
-  );
-  return generate("i32", shape, (at) => {
-    const line = Math.floor(at / (inner * side)) * inner + (at % inner);
-    return picked[line]?.[Math.floor(at / inner) % side] ?? 0;
-  });
-}
-
-const anyIndices = (random: RandomSource, shape: Shape, side: number): HostTensor =>
-  generate("i32", shape, () => random.integer(0, side - 1));
-
-const SIDE_REDUCTIONS: readonly ScatterReduction[] = ["none", "add", "max"];
-
 export const indexingTable: OpTable<OpOf<"indexing">> = {
   Gather: {
     samples: indexSamples<"Gather">([
@@ -205,22 +184,13 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       sample({ axis: 1 }, counting(WIDE), manyIndices([4_200], 4_134)),
       sample({ axis: 0 }, counting([7, 3]), manyIndices([66_002], 7)),
     ],
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) =>
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) =>
         [[], [3], [1], [2, 2], [2, 1, 3]].map((indices) =>
           sample({ axis }, anyElements(draws, shape), drawIndices(draws.random, indices, shape[axis] ?? 1)),
         ),
       ),
     }),
-    sides: (draws) =>
-      AXES.map(([shape, axis], at) => {
-        const [side = 1] = shape;
-        return sample(
-          { axis },
-          label(draws, shape),
-          anyIndices(draws.random, at % 3 === 0 ? [side, side] : [side], side),
-        );
-      }),
     gradients: [
       gradient("rows", [spread([3, 4])], (x) => ops.gather(x, indexTensor([2, 0]))),
       gradient("repeated-rows-add-up", [spread([3, 4])], (x) =>
@@ -251,8 +221,8 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       sample({ axis: 1 }, counting(WIDE), manyIndices([17, 4_200], 4_134)),
     ],
     // Along the axis there may be more indices than elements; along each other axis, fewer.
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) => {
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) => {
         const size = shape[axis] ?? 1;
         const more = resize(shape, axis, size + 2);
         const fewer = shape.flatMap((_, other) => (other === axis ? [] : [resize(more, other, 1)]));
@@ -261,10 +231,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         );
       }),
     }),
-    sides: (draws) =>
-      AXES.map(([shape, axis]) =>
-        sample({ axis }, label(draws, shape), shuffleAlong(draws.random, shape, axis)),
-      ),
     gradients: [
       gradient("repeated", [spread([2, 3])], (x) =>
         ops.gatherElements(x, indexTensor([0, 2, 2, 1], [2, 2]), 1),
@@ -303,8 +269,8 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       sample({ batchDims: 0 }, counting(LONG), manyIndices([70_003, 1], 66_002)),
       sample({ batchDims: 1 }, counting(TALL), manyIndices([4_133, 1], 18)),
     ],
-    axes: (draws) => ({
-      "every-depth": RANKED.flatMap((shape) =>
+    axes: (draws, shapes) => ({
+      "every-depth": shapes.flatMap((shape) =>
         shape.flatMap((_, batchDims) =>
           shape.slice(batchDims).flatMap((__, less) =>
             [[], [3], [2, 2]]
@@ -322,17 +288,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         ),
       ),
     }),
-    sides: (draws) =>
-    [2, 3].flatMap((n) =>
-      ([[0, [n, 2]], [0, [n, n, 1]], [1, [n, n - 1]], [1, [n, n, 2]], [1, [n, n, 1]], [2, [n, n, 1]]] as const).map(
-        ([batchDims, shape]) =>
-          sample(
-            { batchDims },
-            label(draws, cube(n, 4)),
-            anyIndices(draws.random, [...shape], n),
-          ),
-      ),
-    ), // biome-ignore format: one list of forms
     gradients: [
       gradient("repeated", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([0, 1, 2, 1, 0, 1], [3, 2]))),
       gradient("one-row", [spread([3, 4])], (x) => ops.gatherND(x, indexTensor([1]))),
@@ -417,8 +372,8 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         counting([18, 4_200]),
       ),
     ],
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) => {
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) => {
         const size = shape[axis] ?? 1;
         const fewer = shape.flatMap((_, other) => [resize(shape, other, 1)]);
         return [shape, ...fewer].map((indices) =>
@@ -432,7 +387,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       }),
       ...(combines(draws.dtype)
         ? {
-            "reductions-along-every-axis": alongEach((shape, axis) =>
+            "reductions-along-every-axis": alongEach(shapes, (shape, axis) =>
               REDUCTIONS.flatMap((reduction) =>
                 // Three updates of one element: their products are exact.
                 [resize(shape, axis, 3), ...shape.map((_, other) => resize(shape, other, 1))].map((indices) =>
@@ -448,18 +403,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           }
         : {}),
     }),
-    sides: (draws) =>
-      AXES.map(([shape, axis], at): OpSample<"ScatterElements"> => {
-        const reduction =
-          draws.dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
-        const draw = reduction === "none" ? label : terms;
-        return exact(
-          { axis, reduction },
-          draw(draws, shape),
-          shuffleAlong(draws.random, shape, axis),
-          draw(draws, shape),
-        );
-      }),
     gradients: [
       gradient("replacing", [spread([3, 2]), spread([1, 2], 1)], (x, u) =>
         ops.scatterElements(x, indexTensor([1, 0], [1, 2]), u),
@@ -549,8 +492,8 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       exact({ reduction: "add" }, whole([5, 3]), manyIndices([66_002, 1], 5), whole([66_002, 3])),
       exact({ reduction: "add" }, whole(LONG), manyIndices([70_003, 1], 66_002), whole([70_003])),
     ],
-    axes: (draws) => ({
-      "every-depth": RANKED.flatMap((shape) =>
+    axes: (draws, shapes) => ({
+      "every-depth": shapes.flatMap((shape) =>
         shape.map((_, less) => {
           const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
           const indices = twoTuples(draws.random, sizes);
@@ -564,7 +507,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       ),
       ...(combines(draws.dtype)
         ? {
-            "reductions-at-every-depth": RANKED.flatMap((shape) =>
+            "reductions-at-every-depth": shapes.flatMap((shape) =>
               shape.flatMap((_, less) =>
                 REDUCTIONS.flatMap((reduction) =>
                   [[], [3], [2, 2]].map((outer): OpSample<"ScatterND"> => {
@@ -582,25 +525,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           }
         : {}),
     }),
-    sides: (draws) =>
-    [2, 3].flatMap((n) =>
-      ([[n, 1], [n, 2], [n, 3]] as const).map((shape, at) => {
-        const [, depth] = shape;
-        // The first of each index differs, so that no place is written twice.
-        const order = permutations(n)[draws.random.integer(0, n - 1)] ?? [];
-        const places = generate("i32", [...shape], (place) =>
-          place % depth === 0 ? (order[place / depth] ?? 0) : draws.random.integer(0, n - 1),
-        );
-        const reduction = draws.dtype === "bool" ? "none" : (SIDE_REDUCTIONS[at % SIDE_REDUCTIONS.length] ?? "none");
-        const draw = reduction === "none" ? label : terms;
-        return exact(
-          { reduction },
-          draw(draws, cube(n, 3)),
-          places,
-          draw(draws, [n, ...cube(n, 3 - depth)]),
-        );
-      }),
-    ), // biome-ignore format: one list of forms
     gradients: [
       gradient("replacing", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>
         ops.scatterND(x, indexTensor([2, 0], [2, 1]), u),
@@ -655,9 +579,9 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
       sample({ axis: 1, depth: 4_134, dtype: "f32" }, manyIndices([18], 4_134)),
       sample({ axis: 0, depth: 66_002, dtype: "f32" }, manyIndices([2], 66_002)),
     ],
-    axes: ({ random }) => {
+    axes: ({ random }, shapes) => {
       const into = (dtype: OpAttributes["OneHot"]["dtype"]) =>
-        [[], ...RANKED.slice(0, 4)].flatMap((shape: Shape) =>
+        [[], ...shapes.filter(({ length }) => length < 5)].flatMap((shape: Shape) =>
           [...shape, 1].map((__, axis) =>
             sample<"OneHot">({ axis, depth: 4, dtype }, drawIndices(random, shape, 6)),
           ),
@@ -669,14 +593,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         "every-axis-i32": into("i32"),
       };
     },
-    sides: ({ random }) =>
-      [2, 3, 4].flatMap((n) =>
-        [1, 2].flatMap((rank) =>
-          Array.from({ length: rank + 1 }, (_each, axis) =>
-            sample<"OneHot">({ axis, depth: n, dtype: "f32" }, anyIndices(random, cube(n, rank), n)),
-          ),
-        ),
-      ),
     options: () => [
       setting(
         "OneHot",

@@ -10,12 +10,12 @@ import {
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData, randomData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
+import { cube } from "./axis-data.js";
 import { farLoss } from "./far-rows.js";
 import { gradient, indexTensor, spread, twice } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable, SizeRow } from "./op-row.js";
 import { type OpSample, positives, type Sampled, sample } from "./op-sample.js";
 import { type Options, setting } from "./setting.js";
-import { cube } from "./side-data.js";
 import { ROWS, TALL, WIDE } from "./size-data.js";
 import { formAt, lengths } from "./tail-data.js";
 

@@ -2,13 +2,12 @@
 import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, type Shape } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData } from "../host-data.js";
-import { broadcastPairs, RANKED } from "./axis-data.js";
+import { broadcastPairs, choices, cube, permutations } from "./axis-data.js";
 import { farGemm, farMatMul } from "./far-rows.js";
 import { type GradientSample, gradient, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { exact, type OpSample, positives, sample, smallIntegers } from "./op-sample.js";
 import { setting } from "./setting.js";
-import { choices, cube, permutations } from "./side-data.js";
 import { whole } from "./size-data.js";
 import { subnormalsPlusOthers, subnormalsTimesOne } from "./subnormals.js";
 import { formAt, lengths, sideTriples, terms } from "./tail-data.js";
@@ -415,17 +414,20 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
     },
     sizes: () => LARGE_PRODUCTS.map(([a, b]) => exact({}, whole(a), whole(b))),
     // Products of batches that broadcast in the same ways.
-    axes: (draws) => ({
-      "every-axis": RANKED.slice(0, 3)
+    axes: (draws, shapes) => ({
+      "every-axis": shapes
+        .filter(({ length }) => length < 4)
         .flatMap(broadcastPairs)
         .map(([a, b]) => exact({}, smallIntegers(draws, [...a, 2, 5]), smallIntegers(draws, [...b, 5, 3]))),
-      vectors: RANKED.filter(({ length }) => length > 1).flatMap((shape) => {
-        const [rows = 1, inner = 1] = shape.slice(-2);
-        return [
-          sample({}, ...[shape, [inner]].map((size) => smallIntegers(draws, size))),
-          sample({}, ...[[rows], shape].map((size) => smallIntegers(draws, size))),
-        ];
-      }),
+      vectors: shapes
+        .filter(({ length }) => length > 1)
+        .flatMap((shape) => {
+          const [rows = 1, inner = 1] = shape.slice(-2);
+          return [
+            sample({}, ...[shape, [inner]].map((size) => smallIntegers(draws, size))),
+            sample({}, ...[[rows], shape].map((size) => smallIntegers(draws, size))),
+          ];
+        }),
     }),
     sides: (draws) => {
       const sumTerms = (shape: Shape) => terms(draws, shape);

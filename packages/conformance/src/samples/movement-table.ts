@@ -11,12 +11,20 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, hostData } from "../host-data.js";
-import { alongEach, alongEachTwo, anyElements, flatten, RANKED, resize, subsets } from "./axis-data.js";
+import {
+  type AxisSamples,
+  alongEach,
+  alongEachTwo,
+  anyElements,
+  flatten,
+  permutations,
+  resize,
+  subsets,
+} from "./axis-data.js";
 import { gradient, spread } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable } from "./op-row.js";
 import { countUp, type OpSample, type Sampled, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
-import { AXES, CUBES, choices, cube, permutations } from "./side-data.js";
 import { counting, LONG, ROWS, TALL, WIDE, whole } from "./size-data.js";
 import { moveSubnormals } from "./subnormals.js";
 import { formAt, label, lengths, sideTriples } from "./tail-data.js";
@@ -31,13 +39,6 @@ function movementValues<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> 
     ),
   });
 }
-
-const slice = (
-  axes: readonly number[],
-  starts: readonly number[],
-  ends: readonly number[],
-  steps: readonly number[] = axes.map(() => 1),
-): OpAttributes["Slice"] => ({ axes, starts, ends, steps });
 
 /** A padding value that every dtype holds exactly; true for bool. */
 const padValue = (dtype: DType): number => (dtype === "bool" ? 1 : isFloat(dtype) ? 1.5 : 3);
@@ -61,14 +62,8 @@ function movementTails<K extends Op>(
     );
 }
 
-const sliceAlong = (axis: number, start: number, end: number, step = 1): OpAttributes["Slice"] => ({
-  axes: [axis],
-  starts: [start],
-  ends: [end],
-  steps: [step],
-});
-
-const sliceAt = (
+/** A slice of each of some axes. */
+const slice = (
   ...parts: readonly (readonly [axis: number, start: number, end: number, step?: number])[]
 ): OpAttributes["Slice"] => ({
   axes: parts.map(([axis]) => axis),
@@ -83,12 +78,16 @@ const padBy = (pads: readonly number[], mode: OpAttributes["Pad"]["mode"]): OpAt
   value: -1,
 });
 
-type Samples<K extends Op> = Readonly<Record<string, readonly Moved<K>[]>>;
+/** The moves along the axes of those shapes, by behavior. */
+type MovesAlong<K extends Op> = (
+  draws: Draws,
+  shapes: readonly Shape[],
+) => Readonly<Record<string, readonly Moved<K>[]>>;
 
-function axisSamples<K extends Op>(samplesOf: (draws: Draws) => Samples<K>): Sampled<K> {
-  return (draws) =>
+function axisSamples<K extends Op>(moves: MovesAlong<K>): AxisSamples<K> {
+  return (draws, shapes) =>
     Object.fromEntries(
-      Object.entries(samplesOf(draws)).map(([behaviour, samples]) => [
+      Object.entries(moves(draws, shapes)).map(([behaviour, samples]) => [
         behaviour,
         samples.map(
           ([attributes, ...shapes]): OpSample<K> =>
@@ -96,13 +95,6 @@ function axisSamples<K extends Op>(samplesOf: (draws: Draws) => Samples<K>): Sam
         ),
       ]),
     );
-}
-
-function orders(axes: readonly number[]): readonly (readonly number[])[] {
-  if (axes.length === 0) return [[]];
-  return axes.flatMap((first) =>
-    orders(axes.filter((axis) => axis !== first)).map((rest) => [first, ...rest]),
-  );
 }
 
 type Range = readonly [start: number, end: number, step: number];
@@ -121,13 +113,6 @@ const sliceRanges = (size: number): readonly Range[] => [
   [size - 1, -1, -3],
 ];
 
-const sliceBy = (axes: readonly number[], ranges: readonly Range[]): OpAttributes["Slice"] => ({
-  axes,
-  starts: ranges.map(([start]) => start),
-  ends: ranges.map(([, end]) => end),
-  steps: ranges.map(([, , step]) => step),
-});
-
 /** The `pads` attribute for padding of some axes. */
 function padsAlong(
   rank: number,
@@ -138,7 +123,7 @@ function padsAlong(
   return [...of(0), ...of(1)];
 }
 
-const padAxes: Sampled<"Pad"> = axisSamples(({ dtype }) =>
+const padAxes: AxisSamples<"Pad"> = axisSamples(({ dtype }, shapes) =>
   Object.fromEntries(
     (["constant", "reflect", "edge"] as const).map((mode) => {
       const value = dtype === "bool" ? 1 : 3;
@@ -151,17 +136,17 @@ const padAxes: Sampled<"Pad"> = axisSamples(({ dtype }) =>
       return [
         `${mode}-along-every-axis`,
         [
-          ...alongEach((shape, axis) => {
+          ...alongEach(shapes, (shape, axis) => {
             const [size = 1] = shape.slice(axis, axis + 1);
             return ([[1, 0], [0, 1], [most(size), 1], [0, most(size)]] as const).map((amounts) =>
               one(shape, { [axis]: amounts }),
             ); // biome-ignore format: one pair an item
           }),
-          ...alongEachTwo((shape, first, second) => [
+          ...alongEachTwo(shapes, (shape, first, second) => [
             one(shape, { [first]: [1, 0], [second]: [0, 1] }),
             one(shape, { [first]: [0, 1], [second]: [most(shape[second] ?? 1), 0] }),
           ]),
-          ...RANKED.map((shape) =>
+          ...shapes.map((shape) =>
             one(shape, Object.fromEntries(shape.map((size, axis) => [axis, [axis % 2, most(size)]]))),
           ),
         ],
@@ -170,8 +155,8 @@ const padAxes: Sampled<"Pad"> = axisSamples(({ dtype }) =>
   ),
 );
 
-const everyAxis = <K extends Op>(samples: readonly Moved<K>[]): Sampled<K> =>
-  axisSamples(() => ({ "every-axis": samples }));
+const everyAxis = <K extends Op>(moves: (shapes: readonly Shape[]) => readonly Moved<K>[]): AxisSamples<K> =>
+  axisSamples((_, shapes) => ({ "every-axis": moves(shapes) }));
 
 /** The shape with axes of size 1 inserted at the given positions of the result. */
 function widen(shape: Shape, axes: readonly number[]): Shape {
@@ -182,42 +167,12 @@ function widen(shape: Shape, axes: readonly number[]): Shape {
 }
 
 /** Shapes with each set of positions for new axes, up to five axes in all. */
-const WIDENED = [[], [3], [3, 2], [3, 2, 4], [2, 3, 4, 5]].flatMap((shape: Shape) =>
-  subsets(5)
-    .filter((axes) => (axes.at(-1) ?? 0) < shape.length + axes.length && shape.length + axes.length <= 5)
-    .map((axes) => ({ shape, axes })),
-);
-
-const sideSamples =
-  <K extends Op>(samples: readonly Moved<K>[]): GeneratedRow<K> =>
-  (draws) =>
-    samples.map(([attributes, ...operands]) =>
-      sample<K>(attributes, ...operands.map((shape): HostTensor => label(draws, shape))),
-    );
-
-const PERMUTED = [
-  ...[2, 3, 4, 5].flatMap((side) => [2, 3].map((rank) => [side, rank] as const)),
-  [2, 4] as const,
-  [3, 4] as const,
-  [2, 5] as const,
-];
-
-/** Each axis alone, and each pair of axes in both orders. */
-const axisOrders = (rank: number): readonly (readonly number[])[] => [
-  ...cube(0, rank).map((_, axis) => [axis]),
-  ...cube(0, rank).flatMap((_, a) => cube(0, rank).flatMap((_each, b) => (a === b ? [] : [[a, b]]))),
-];
-
-const replaceSize = (shape: Shape, axis: number, size: number): Shape =>
-  shape.map((side, at) => (at === axis ? size : side));
-
-const MODES = ["constant", "edge", "reflect"] as const;
-
-/** Padding on one side only, each in turn, and different padding on each side of each axis. */
-const padLists = (rank: number): readonly (readonly number[])[] => [
-  ...cube(0, 2 * rank).map((_, end) => cube(0, 2 * rank).map((zero, at) => (at === end ? 1 : zero))),
-  cube(0, 2 * rank).map((_, at) => at % 3),
-];
+const widenings = (shapes: readonly Shape[]) =>
+  [[], ...shapes].flatMap((shape: Shape) =>
+    subsets(5)
+      .filter((axes) => (axes.at(-1) ?? 0) < shape.length + axes.length && shape.length + axes.length <= 5)
+      .map((axes) => ({ shape, axes })),
+  );
 
 const PADDED: Shape = [3, 4, 3];
 
@@ -248,8 +203,8 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ shape: [18, 4_133] }, counting(TALL)),
       sample({ shape: [2, 33_001] }, counting(LONG)),
     ],
-    axes: everyAxis(
-      alongEachTwo((shape, first, second) => {
+    axes: everyAxis((shapes) =>
+      alongEachTwo(shapes, (shape, first, second) => {
         if (second !== first + 1) return [];
         const [a = 1, b = 1] = shape.slice(first, second + 1);
         const around = (...middle: readonly number[]): Shape => [
@@ -260,14 +215,6 @@ export const movementTable: OpTable<OpOf<"movement">> = {
         return [[{ shape: around(a * b) }, shape], [{ shape: around(b, a) }, shape]]; // biome-ignore format: one pair a line
       }),
     ),
-    sides: sideSamples([
-      [{ shape: [9] }, [3, 3]],
-      [{ shape: [3, 9] }, [3, 3, 3]],
-      [{ shape: [9, 3] }, [3, 3, 3]],
-      [{ shape: [4, 4] }, [2, 2, 2, 2]],
-      [{ shape: [2, 2, 2, 2] }, [4, 4]],
-      [{ shape: [4, 2, 2] }, [2, 2, 2, 2]],
-    ]),
     gradients: [gradient("matrix", [spread([3, 4])], (x) => ops.reshape(x, [4, 3]))],
     rare: [moveSubnormals({ shape: [7, 5] }, [5, 7])],
   },
@@ -299,14 +246,9 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ perm: [0, 2, 1] }, counting([4_133, 3, 6])),
       sample({ perm: [0, 2, 3, 1] }, counting([17, 19, 15, 16])),
     ],
-    axes: everyAxis(
-      RANKED.flatMap((shape) =>
-        orders(shape.map((_, axis) => axis)).map((perm): Moved<"Transpose"> => [{ perm }, shape]),
-      ),
-    ),
-    sides: sideSamples(
-      PERMUTED.flatMap(([side, rank]) =>
-        permutations(rank).map((perm): Moved<"Transpose"> => [{ perm }, cube(side, rank)]),
+    axes: everyAxis((shapes) =>
+      shapes.flatMap((shape) =>
+        permutations(shape.length).map((perm): Moved<"Transpose"> => [{ perm }, shape]),
       ),
     ),
     gradients: [
@@ -317,73 +259,60 @@ export const movementTable: OpTable<OpOf<"movement">> = {
   },
   Slice: {
     samples: movementValues<"Slice">([
-      [slice([0], [1], [3]), [5]],
-      [slice([0, 1], [1, 0], [3, 2]), [4, 3]],
-      [slice([1], [0], [7], [2]), [2, 7]],
-      [slice([0], [4], [-1], [-1]), [5]],
-      [slice([1], [6], [0], [-2]), [2, 7]],
-      [slice([0], [2], [2]), [5]],
-      [slice([2], [1], [3]), [2, 3, 4]],
-      [slice([], [], []), [2, 2]],
-      [slice([1], [0], [0]), [2, 0]],
+      [slice([0, 1, 3]), [5]],
+      [slice([0, 1, 3], [1, 0, 2]), [4, 3]],
+      [slice([1, 0, 7, 2]), [2, 7]],
+      [slice([0, 4, -1, -1]), [5]],
+      [slice([1, 6, 0, -2]), [2, 7]],
+      [slice([0, 2, 2]), [5]],
+      [slice([2, 1, 3]), [2, 3, 4]],
+      [slice(), [2, 2]],
+      [slice([1, 0, 0]), [2, 0]],
       // Backwards over no elements.
-      [slice([0], [-1], [-1], [-1]), [0]],
-      [slice([0], [1], [-1], [-1]), [2, 0]],
-      [slice([1, 0], [-1, 2], [-1, -1], [-1, -2]), [3, 0]],
+      [slice([0, -1, -1, -1]), [0]],
+      [slice([0, 1, -1, -1]), [2, 0]],
+      [slice([1, -1, -1, -1], [0, 2, -1, -2]), [3, 0]],
     ]),
     tails: movementTail<"Slice">(
-      (n) => [sliceAlong(0, 0, n), [n + 3]],
-      (n) => [sliceAlong(0, 1, n + 1), [n + 1]],
-      (n) => [sliceAlong(1, 1, n + 1), [3, n + 2]],
-      (n) => [sliceAlong(0, 0, 2 * n, 2), [2 * n + 1]],
-      (n) => [sliceAlong(0, n, -1, -1), [n + 1]],
-      (n) => [sliceAlong(0, 1, 3), [4, n]],
+      (n) => [slice([0, 0, n]), [n + 3]],
+      (n) => [slice([0, 1, n + 1]), [n + 1]],
+      (n) => [slice([1, 1, n + 1]), [3, n + 2]],
+      (n) => [slice([0, 0, 2 * n, 2]), [2 * n + 1]],
+      (n) => [slice([0, n, -1, -1]), [n + 1]],
+      (n) => [slice([0, 1, 3]), [4, n]],
     ),
     sizes: () => [
-      sample(sliceAt([0, 65_000, 66_001]), counting(LONG)),
-      sample(sliceAt([0, 66_001, -1, -1]), counting(LONG)),
-      sample(sliceAt([0, 1, 4_133], [1, 1, 18]), counting(TALL)),
-      sample(sliceAt([1, 1, 4_134, 3]), counting(WIDE)),
-      sample(sliceAt([0, 3, 66_002, 2]), counting(ROWS)),
+      sample(slice([0, 65_000, 66_001]), counting(LONG)),
+      sample(slice([0, 66_001, -1, -1]), counting(LONG)),
+      sample(slice([0, 1, 4_133], [1, 1, 18]), counting(TALL)),
+      sample(slice([1, 1, 4_134, 3]), counting(WIDE)),
+      sample(slice([0, 3, 66_002, 2]), counting(ROWS)),
     ],
-    axes: axisSamples(({ random }) => ({
-      "every-axis": alongEach((shape, axis) =>
-        sliceRanges(shape[axis] ?? 1).map((range): Moved<"Slice"> => [sliceBy([axis], [range]), shape]),
+    axes: axisSamples(({ random }, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) =>
+        sliceRanges(shape[axis] ?? 1).map((range): Moved<"Slice"> => [slice([axis, ...range]), shape]),
       ),
       "every-two-axes": alongEachTwo(
+        shapes,
         (shape, first, second) =>
       // Listed in either order.
       [[first, second], [second, first]].flatMap((axes) =>
         [0, 1, 2].map((): Moved<"Slice"> => {
-          const ranges = axes.map((axis) => sliceRanges(shape[axis] ?? 1)[random.integer(0, 9)] as Range);
-          return [sliceBy(axes, ranges), shape];
+          const parts = axes.map((axis) => {
+            const ranges = sliceRanges(shape[axis] ?? 1);
+            return [axis, ...(ranges[random.integer(0, ranges.length - 1)] as Range)] as const;
+          });
+          return [slice(...parts), shape];
         }),
       ), // biome-ignore format: one pair an item
       ),
     })),
-    sides: sideSamples(
-      CUBES.flatMap((shape) =>
-        axisOrders(shape.length).map((axes): Moved<"Slice"> => {
-          const [side = 1] = shape;
-          const starts = axes.map((_, at) => (at === 0 ? 1 : 0));
-          return [
-            {
-              axes,
-              starts,
-              ends: axes.map((_, at) => (at === 0 ? side : side - 1)),
-              steps: axes.map(() => 1),
-            },
-            shape,
-          ];
-        }),
-      ),
-    ),
     gradients: [
       gradient("part", [spread([3, 4])], (x) => ops.slice(x, [{ axis: 1, start: 1, end: 3 }])),
       gradient("every-second", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: 2 }])),
       gradient("backwards", [spread([5, 2])], (x) => ops.slice(x, [{ axis: 0, step: -2 }])),
     ],
-    rare: [moveSubnormals({ axes: [1], starts: [1], ends: [6], steps: [1] }, [5, 7])],
+    rare: [moveSubnormals(slice([1, 1, 6]), [5, 7])],
   },
   Concat: {
     samples: movementValues<"Concat">([
@@ -409,16 +338,12 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ axis: 0 }, ...Array.from({ length: 70 }, (_, at) => hostData("f32", [at, -at], [1, 2]))),
     ],
     axes: everyAxis(
-      alongEach((shape, axis) =>
-      [[1, 2], [3, 1], [2, 1, 3]].map(
+      (shapes) =>
+      alongEach(shapes, (shape, axis) =>
+      [[shape[axis] ?? 1, shape[axis] ?? 1], [1, 2], [3, 1], [2, 1, 3]].map(
         (sizes): Moved<"Concat"> => [{ axis }, ...sizes.map((size) => resize(shape, axis, size))],
       ),
     ), // biome-ignore format: one list an item
-    ),
-    sides: sideSamples(
-      AXES.map(
-        ([shape, axis], at): Moved<"Concat"> => [{ axis }, shape, shape, ...(at % 2 === 0 ? [shape] : [])],
-      ),
     ),
     gradients: [
       gradient("two", [spread([2, 3]), spread([2, 1], 1)], (a, b) => ops.concat([a, b], 1)),
@@ -447,19 +372,13 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ axis: 0, split: [4_100, 33] }, counting(TALL)),
       sample({ axis: 1, split: new Array<number>(67).fill(1) }, counting([2, 67])),
     ],
-    axes: everyAxis(
-      alongEach((shape, axis) => {
+    axes: everyAxis((shapes) =>
+      alongEach(shapes, (shape, axis) => {
         const size = shape[axis] ?? 1;
         const equal = new Array<number>(size).fill(1);
         return [[1, size - 1], [size - 1, 1], equal, [...equal.slice(2), 2]].map(
         (split): Moved<"Split"> => [{ axis, split }, shape],
       ); // biome-ignore format: one list an item
-      }),
-    ),
-    sides: sideSamples(
-      AXES.map(([shape, axis]): Moved<"Split"> => {
-        const [side = 1] = shape;
-        return [{ axis, split: axis % 2 === 0 ? cube(1, side) : [1, side - 1] }, shape];
       }),
     ),
     gradients: [
@@ -490,23 +409,12 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ shape: LONG }, counting([1])),
       sample({ shape: [1_031, 3, 23] }, counting([3, 1])),
     ],
-    axes: everyAxis(
-      RANKED.flatMap((shape) =>
+    axes: everyAxis((shapes) =>
+      shapes.flatMap((shape) =>
         subsets(shape.length).flatMap((axes): readonly Moved<"Expand">[] => {
           const narrow = flatten(shape, axes);
           const missing = axes.every((axis, at) => axis === at);
           return [[{ shape }, narrow], ...(missing ? [[{ shape }, narrow.slice(axes.length)] as const] : [])];
-        }),
-      ),
-    ),
-    sides: sideSamples(
-      CUBES.flatMap((shape) =>
-        choices(shape.map((_, axis) => axis)).flatMap((axes): readonly Moved<"Expand">[] => {
-          const from = shape.map((side, axis) => (axes.includes(axis) ? 1 : side));
-          // Without its leading ones it has fewer axes.
-          const first = from.findIndex((side) => side > 1);
-          const short = first > 0 ? [[{ shape }, from.slice(first)] as const] : [];
-          return [[{ shape }, from], ...short];
         }),
       ),
     ),
@@ -526,14 +434,8 @@ export const movementTable: OpTable<OpOf<"movement">> = {
     ]),
     tails: movementTail<"Squeeze">((n) => [{ axes: [0] }, [1, n]]),
     sizes: () => [sample({ axes: [1] }, counting([4_133, 1, 18]))],
-    axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widen(shape, axes)])),
-    sides: sideSamples(
-      [2, 3].flatMap((side) =>
-        axisOrders(4).map((axes): Moved<"Squeeze"> => {
-          const sorted = [...axes].sort();
-          return [{ axes: sorted }, cube(side, 4).map((size, axis) => (sorted.includes(axis) ? 1 : size))];
-        }),
-      ),
+    axes: everyAxis((shapes) =>
+      widenings(shapes).map(({ shape, axes }): Moved<"Squeeze"> => [{ axes }, widen(shape, axes)]),
     ),
     gradients: [gradient("matrix", [spread([1, 4])], (x) => ops.squeeze(x, [0]))],
     rare: [moveSubnormals({ axes: [1] }, [5, 1, 7])],
@@ -547,8 +449,9 @@ export const movementTable: OpTable<OpOf<"movement">> = {
     ]),
     tails: movementTail<"Unsqueeze">((n) => [{ axes: [1] }, [n]]),
     sizes: () => [sample({ axes: [1] }, counting(TALL))],
-    axes: everyAxis(WIDENED.map(({ shape, axes }): Moved<"Unsqueeze"> => [{ axes }, shape])),
-    sides: sideSamples([0, 1, 2].map((axis): Moved<"Unsqueeze"> => [{ axes: [axis] }, [3, 3]])),
+    axes: everyAxis((shapes) =>
+      widenings(shapes).map(({ shape, axes }): Moved<"Unsqueeze"> => [{ axes }, shape]),
+    ),
     gradients: [gradient("vector", [spread([4])], (x) => ops.unsqueeze(x, [0, 2]))],
     rare: [moveSubnormals({ axes: [1] }, [5, 7])],
   },
@@ -598,14 +501,6 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample(padBy([1, 4_100, 2, 1_001], "edge"), counting(WIDE)),
     ],
     axes: padAxes,
-    sides: (draws) =>
-      CUBES.flatMap((shape) =>
-        padLists(shape.length).map((pads, at) => {
-          const [side = 1] = shape;
-          const mode = MODES[at % (side > 2 ? 3 : 2)] ?? "constant";
-          return sample({ pads, mode, value: padValue(draws.dtype) }, label(draws, shape));
-        }),
-      ),
     options: (dtype) => [
       setting(
         "Pad",
@@ -655,22 +550,17 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ repeats: [2, 3] }, counting([4_133, 5])),
       sample({ repeats: [66_002] }, counting([2])),
     ],
-    axes: everyAxis([
-      ...alongEach((shape, axis) =>
+    axes: everyAxis((shapes) => [
+      ...alongEach(shapes, (shape, axis) =>
         [2, 3].map(
           (count): Moved<"Tile"> => [{ repeats: shape.map((_, at) => (at === axis ? count : 1)) }, shape],
         ),
       ),
-      ...alongEachTwo((shape, first, second): readonly Moved<"Tile">[] => [
+      ...alongEachTwo(shapes, (shape, first, second): readonly Moved<"Tile">[] => [
         [{ repeats: shape.map((_, at) => (at === first ? 2 : at === second ? 3 : 1)) }, shape],
       ]),
-      ...RANKED.map((shape): Moved<"Tile"> => [{ repeats: shape.map((_, at) => 1 + ((at + 1) % 3)) }, shape]),
+      ...shapes.map((shape): Moved<"Tile"> => [{ repeats: shape.map((_, at) => 1 + ((at + 1) % 3)) }, shape]),
     ]),
-    sides: sideSamples(
-      AXES.map(
-        ([shape, axis]): Moved<"Tile"> => [{ repeats: replaceSize(cube(1, shape.length), axis, 2) }, shape],
-      ),
-    ),
     gradients: [gradient("matrix", [spread([2, 2])], (x) => ops.tile(x, [2, 3]))],
     rare: [moveSubnormals({ repeats: [2, 2] }, [5, 3])],
   },

@@ -10,13 +10,12 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData, randomData } from "../host-data.js";
-import { alongEach } from "./axis-data.js";
-import { farLayers, farLayersByRms, farShares } from "./far-rows.js";
+import { type AxisSamples, alongEach } from "./axis-data.js";
+import { farLayers, farShares } from "./far-rows.js";
 import { gradient, positivePoint, spread, twice } from "./gradient-sample.js";
 import type { GeneratedRow, OpTable, SizeRow } from "./op-row.js";
 import { type OpSample, positives, type Sampled, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
-import { alongSides, CUBES } from "./side-data.js";
 import { balance, LONG, natural, ROWS, TALL, WIDE, whole } from "./size-data.js";
 import { smallShares } from "./small-results.js";
 import { formAt, lengths, setElements } from "./tail-data.js";
@@ -110,9 +109,11 @@ function softmaxSizes<K extends SoftmaxOp>(): SizeRow<K> {
   return samples as unknown as SizeRow<K>;
 }
 
-function softmaxAxes<K extends SoftmaxOp>(): Sampled<K> {
-  return (draws) => ({
-    "every-axis": alongEach((shape, axis) => [sample({ axis } as never, randomData(draws, shape, -4, 4))]),
+function softmaxAxes<K extends SoftmaxOp>(): AxisSamples<K> {
+  return (draws, shapes) => ({
+    "every-axis": alongEach(shapes, (shape, axis) => [
+      sample({ axis } as never, randomData(draws, shape, -4, 4)),
+    ]),
   });
 }
 
@@ -121,21 +122,6 @@ function scaleShapes(shape: Shape): readonly Shape[] {
   const all: readonly Shape[] = [shape, [], shape.slice(1), [...shape.slice(0, -1), 1]];
   return all.filter((one, at) => all.findIndex((other) => sameShape(one, other)) === at);
 }
-
-const shareScores = (draws: Draws, shape: Shape): HostTensor => randomData(draws, shape, -4, 4);
-
-/** Shapes of a scale: the axes of each shape from each axis on, and variants that broadcast. */
-const CUBE_PARTS = CUBES.flatMap((shape) =>
-  shape.flatMap((_, axis) => {
-    const part = shape.slice(axis);
-    const forms = [
-      part,
-      part.map((side, at) => (at === 0 ? 1 : side)),
-      part.map((side, at) => (at === 0 ? side : 1)),
-    ];
-    return (part.length === 1 ? forms.slice(0, 1) : forms).map((form) => [shape, axis, form] as const);
-  }),
-);
 
 export const EPSILONS: readonly number[] = [1e-3, 0.1, 1, 1e-5];
 
@@ -147,7 +133,6 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     tails: softmaxTail(),
     sizes: softmaxSizes(),
     axes: softmaxAxes(),
-    sides: alongSides((axis) => ({ axis }), shareScores),
     gradients: twice([
       gradient("rows", [spread([3, 5])], (x) => ops.softmax(x)),
       gradient("columns", [spread([3, 5])], (x) => ops.softmax(x, 0)),
@@ -159,7 +144,6 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     tails: softmaxTail(),
     sizes: softmaxSizes(),
     axes: softmaxAxes(),
-    sides: alongSides((axis) => ({ axis }), shareScores),
     gradients: twice([gradient("rows", [spread([3, 5])], (x) => ops.logSoftmax(x))]),
     rare: [smallShares(), farShares()],
   },
@@ -217,8 +201,8 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         );
       return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
     },
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) =>
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) =>
         scaleShapes(shape.slice(axis)).flatMap((part) =>
           [[part], [part, shape.slice(axis)]].map((parts) =>
             sample(
@@ -230,15 +214,6 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         ),
       ),
     }),
-    sides: (draws) =>
-      CUBE_PARTS.map(([shape, axis, part], at) =>
-        sample(
-          { axis, epsilon: 0.01 },
-          randomData(draws, shape),
-          positives(draws, part),
-          ...(at % 2 === 0 ? [randomData(draws, part)] : []),
-        ),
-      ),
     options: () => [
       setting(
         "LayerNormalization",
@@ -264,7 +239,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         ops.layerNormalization(x, s, undefined, { axis: 1 }),
       ),
     ]),
-    rare: [farLayers],
+    rare: [farLayers()],
   },
   RMSNormalization: {
     samples: (draws) => {
@@ -299,17 +274,13 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         sample<"RMSNormalization">({ axis: 1, epsilon: 1e-5 }, natural(shape), natural(part));
       return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
     },
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) =>
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) =>
         scaleShapes(shape.slice(axis)).map((part) =>
           sample({ axis, epsilon: 1e-3 }, randomData(draws, shape), positives(draws, part)),
         ),
       ),
     }),
-    sides: (draws) =>
-      CUBE_PARTS.map(([shape, axis, part]) =>
-        sample({ axis, epsilon: 0.01 }, randomData(draws, shape), positives(draws, part)),
-      ),
     options: () => [
       setting("RMSNormalization", { axis: [1, 0, 2, 3], epsilon: EPSILONS }, {}, (attributes, _, draws) => {
         const shape = [2, 3, 4, 5];
@@ -319,6 +290,6 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
     gradients: twice([
       gradient("scale", [spread([3, 5]), positivePoint([5], 1)], (x, s) => ops.rmsNormalization(x, s)),
     ]),
-    rare: [farLayersByRms],
+    rare: [farLayers()],
   },
 };

@@ -1,6 +1,6 @@
 import type { DType, Op, OpOf } from "@mp/graph";
 import type { Draws } from "../host-data.js";
-import type { AxisOp } from "./axis-data.js";
+import type { AxisOp, AxisSamples } from "./axis-data.js";
 import type { Gradients } from "./gradient-sample.js";
 import type { OpSample, Sampled } from "./op-sample.js";
 import type { RareRow } from "./rare-row.js";
@@ -30,8 +30,8 @@ export interface CommonRow<K extends Op> {
 /** Operators with samples at every length from 1 to 70. Casts have separate ones. */
 export type TailOp = Exclude<Op, "Cast">;
 
-/** Operators whose axes have different roles. */
-export type SideOp = Exclude<Op, OpOf<"unary" | "source">>;
+/** Operators with own samples on tensors of equal sides. Those with samples along axes have them on cubes. */
+export type SideOp = Exclude<Op, OpOf<"unary" | "source"> | AxisOp> | "MatMul";
 
 type If<K extends Op, O extends Op, T> = K extends O ? T : unknown;
 
@@ -39,7 +39,7 @@ type If<K extends Op, O extends Op, T> = K extends O ? T : unknown;
 export type OpRow<K extends Op> = CommonRow<K> &
   If<K, TailOp, { readonly tails: GeneratedRow<K> }> &
   /** Samples along each axis alone, and along each pair of axes. */
-  If<K, AxisOp, { readonly axes: Sampled<K> }> &
+  If<K, AxisOp, { readonly axes: AxisSamples<K> }> &
   /** Samples on tensors whose sides are all equal. */
   If<K, SideOp, { readonly sides: GeneratedRow<K> }> &
   /** Samples with each value of each attribute, and each pair of values. */

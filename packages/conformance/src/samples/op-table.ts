@@ -10,7 +10,7 @@ import { lossTable } from "./loss-table.js";
 import { matrixTable } from "./matrix-table.js";
 import { movementTable } from "./movement-table.js";
 import { normalizationTable } from "./normalization-table.js";
-import type { OpTable, SideOp, TailOp } from "./op-row.js";
+import type { OpTable } from "./op-row.js";
 import { poolingTable } from "./pooling-table.js";
 import { reduceTable } from "./reduce-table.js";
 import type { OptionOp } from "./setting.js";
@@ -36,9 +36,7 @@ export const opRows: OpTable<Op> = {
 };
 
 interface Columns {
-  readonly tails: TailOp;
   readonly axes: AxisOp;
-  readonly sides: SideOp;
   readonly options: OptionOp;
 }
 

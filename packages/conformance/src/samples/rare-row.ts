@@ -1,14 +1,21 @@
 /** Forms that programs seldom use and kernels seldom run: NaN and ties in searches, small results, subnormals. */
 import { type DType, elementCount, type HostTensor, type Op, type Shape } from "@mp/graph";
-import { type Draws, hostData } from "../host-data.js";
+import { hostData } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
-import type { Behaviours } from "./op-sample.js";
+import type { OpSample } from "./op-sample.js";
 
+/** A case in each of the dtypes. */
 export interface RareRow<K extends Op> {
+  readonly behaviour: string;
   readonly dtypes: readonly DType[];
-  /** Samples by behavior. The behaviors must not depend on the random numbers; shapes may. */
-  readonly samples: (draws: Draws) => Behaviours<K>;
+  readonly samples: (dtype: DType) => readonly OpSample<K>[];
 }
+
+export const rareRow = <K extends Op>(
+  behaviour: string,
+  dtypes: readonly DType[],
+  samples: RareRow<K>["samples"],
+): RareRow<K> => ({ behaviour, dtypes, samples });
 
 export const HALVES_TOO: readonly DType[] = ["f32", "f16", "bf16"];
 

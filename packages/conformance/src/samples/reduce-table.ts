@@ -16,7 +16,7 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
-import { alongEach, RANKED, subsets } from "./axis-data.js";
+import { type AxisSamples, alongEach, subsets } from "./axis-data.js";
 import { farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
 import {
   type GradientSample,
@@ -41,7 +41,6 @@ import {
   sample,
   smallIntegers,
 } from "./op-sample.js";
-import { alongSides, CUBES, choices } from "./side-data.js";
 import { counting, LONG, natural, ROWS, shuffle, TALL, WIDE, whole } from "./size-data.js";
 import { nanInTopK, zerosInTopK } from "./small-results.js";
 import { chooseSubnormals, reducedSubnormals } from "./subnormals.js";
@@ -352,10 +351,10 @@ const fewFactors: Draw = (draws, shape) =>
 
 const flags = [false, true];
 
-function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K> {
-  return (draws) => {
+function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): AxisSamples<K> {
+  return (draws, shapes) => {
     const data = isFloat(draws.dtype) || draw === fewFactors ? draw : smallIntegers;
-    const samples = RANKED.flatMap((shape) =>
+    const samples = shapes.flatMap((shape) =>
       subsets(shape.length).flatMap((axes, index) =>
         // With five axes each set has one of the two.
         flags
@@ -373,36 +372,15 @@ function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): Sampled<K
 }
 
 /** Searches among elements that all differ, and among many equal ones, of which the first counts. */
-function searchAxes<K extends ArgOp>(): Sampled<K> {
-  return (draws) => ({
-    "every-axis": alongEach((shape, axis) =>
+function searchAxes<K extends ArgOp>(): AxisSamples<K> {
+  return (draws, shapes) => ({
+    "every-axis": alongEach(shapes, (shape, axis) =>
       flags.flatMap((keepdims) =>
         [distinct, smallIntegers].map((draw) => sample({ axis, keepdims }, draw(draws, shape))),
       ),
     ),
   });
 }
-
-/** Every choice of axes of every rank. */
-const CUBE_EXTENTS = CUBES.flatMap((shape) =>
-  choices(shape.map((_, axis) => axis)).map((axes) => [shape, axes] as const),
-);
-
-/** Reduces powers of two, so that logarithms and means exist and nothing cancels. */
-const reduceSides =
-  <K extends ReduceOp>(): GeneratedRow<K> =>
-  (draws) => {
-    const least = isFloat(draws.dtype) ? -1 : 0;
-    return CUBE_EXTENTS.map(([shape, axes], at) =>
-      sample<K>(
-        { axes, keepdims: at % 2 === 0 } as unknown as OpAttributes[K],
-        generate(draws.dtype, shape, () => 2 ** draws.random.integer(least, least + 2)),
-      ),
-    );
-  };
-
-const searchSides = <K extends ArgOp>(): GeneratedRow<K> =>
-  alongSides<K>((axis, at) => ({ axis, keepdims: at % 2 === 0 }) as OpAttributes[K], label);
 
 const reduceGradients = (
   fn: (x: Tensor, options?: { readonly axes?: readonly number[]; readonly keepdims?: boolean }) => Tensor,
@@ -438,7 +416,6 @@ function reduceRow<K extends ReduceOp>({
     tails: reduceTail(tails, isExact),
     sizes: reduceSizes(sizes, isExact),
     axes: reduceAxes(axes, isExact),
-    sides: reduceSides(),
     gradients,
     rare,
   };
@@ -531,7 +508,6 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
     sizes: searchSizes(),
     axes: searchAxes(),
-    sides: searchSides(),
     gradients: PREDICATE,
   },
   ArgMin: {
@@ -539,7 +515,6 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
     sizes: searchSizes(),
     axes: searchAxes(),
-    sides: searchSides(),
     gradients: PREDICATE,
   },
   TopK: {
@@ -581,8 +556,8 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
         of(1, 1, true, ROWS),
       ];
     },
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) => {
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) => {
         const size = shape[axis] ?? 1;
         const searches = [
           [1, distinct],
@@ -595,14 +570,13 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
         );
       }),
     }),
-    sides: alongSides((axis, at) => ({ axis, k: 1 + (at % 2), largest: at % 3 > 0 }), label),
     gradients: [
       gradient("largest", [spread([2, 5])], (x) => ops.topK(x, 2).values),
       gradient("smallest", [spread([2, 5])], (x) => ops.topK(x, 2, { largest: false }).values),
       gradient("of-images", [spread([2, 4, 2, 3])], (x) => ops.topK(x, 2, { axis: 1 }).values),
       gradient("a-single-one", [spread([4, 1])], (x) => ops.topK(x, 1, { axis: 0 }).values),
     ],
-    rare: [nanInTopK, chooseSubnormals({ axis: 1, k: 4, largest: true }), zerosInTopK],
+    rare: [...nanInTopK, chooseSubnormals({ axis: 1, k: 4, largest: true }), zerosInTopK],
   },
   CumSum: {
     samples: (draws) => {
@@ -648,17 +622,13 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
         exact<"CumSum">({ axis, exclusive, reverse }, whole(shape));
       return [of(0, LONG), of(0, LONG, true, true), of(0, TALL, false, true), of(1, TALL), of(1, WIDE, true)];
     },
-    axes: (draws) => ({
-      "every-axis": alongEach((shape, axis) =>
+    axes: (draws, shapes) => ({
+      "every-axis": alongEach(shapes, (shape, axis) =>
         flags.flatMap((exclusive) =>
           flags.map((reverse) => exact({ axis, exclusive, reverse }, smallIntegers(draws, shape))),
         ),
       ),
     }),
-    sides: alongSides(
-      (axis, at) => ({ axis, exclusive: at % 2 === 0, reverse: at % 3 === 0 }),
-      (draws, shape) => terms(draws, shape),
-    ),
     gradients: [
       gradient("plain", [spread([2, 5])], (x) => ops.cumSum(x, 1)),
       gradient("exclusive-reverse", [spread([4, 2])], (x) =>

@@ -1,7 +1,7 @@
 /** Every op along each of its axes, at ranks 1 to 5, in every dtype. */
 import { opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
-import type { AxisOp } from "../../samples/axis-data.js";
+import { type AxisOp, type AxisSamples, RANKED } from "../../samples/axis-data.js";
 import type { Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
 import { drawSome } from "../kinds/drawn.js";
@@ -17,9 +17,9 @@ const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
   "axes" in attributes && Array.isArray(attributes.axes) && attributes.axes.length === 1;
 
 const thin =
-  <K extends AxisOp>(op: K, axes: Sampled<K>): Sampled<K> =>
+  <K extends AxisOp>(op: K, axes: AxisSamples<K>): Sampled<K> =>
   (draws) => {
-    const all = axes(draws);
+    const all = axes(draws, RANKED);
     if (draws.dtype === opDTypes[op][0]) return all;
     return Object.fromEntries(
       Object.entries(all).map(([behaviour, samples]) => {
@@ -30,7 +30,7 @@ const thin =
   };
 
 function axisOpCases<K extends AxisOp>(op: K): readonly ConformanceCase[] {
-  const { axes }: { readonly axes: Sampled<K> } = opRows[op];
+  const { axes }: { readonly axes: AxisSamples<K> } = opRows[op];
   return sampleCases("axis", op, thin(op, axes));
 }
 

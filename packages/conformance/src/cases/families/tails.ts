@@ -42,6 +42,6 @@ const casts: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
 );
 
 export const tailCases: readonly ConformanceCase[] = [
-  ...columnCases("tail", LENGTHS_1_TO_70, "tails", TAILED),
+  ...columnCases("tail", LENGTHS_1_TO_70, TAILED, ({ tails }) => tails),
   ...casts,
 ];
