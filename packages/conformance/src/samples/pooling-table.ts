@@ -5,7 +5,6 @@ import {
   floatFormats,
   GraphBuilder,
   type HostTensor,
-  type KernelWindow,
   type OpAttributes,
   type OpOf,
   type PoolingWindow,
@@ -13,14 +12,13 @@ import {
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
-import { type Draws, generate, hostData, randomData } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { generate, hostData, randomData } from "../host-data.js";
+import { cube } from "./axis-data.js";
 import { farAveragePool } from "./far-rows.js";
 import { gradient, spread } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { countUp, distinct, exact, type OpSample, sample } from "./op-sample.js";
 import { type Listed, type Options, setting } from "./setting.js";
-import { cube } from "./side-data.js";
 import { shuffle, whole } from "./size-data.js";
 import { formAt, label, lengths, terms } from "./tail-data.js";
 import { BATCH, fits, type Placed, WINDOWS, windowLists } from "./windows.js";
@@ -30,78 +28,41 @@ interface Pool {
   readonly window: PoolingWindow;
 }
 
-const plain = { ceilMode: false };
+/** Omitted strides and dilations are 1, omitted pads 0. */
+const pool = (shape: Shape, kernelShape: Shape, given: Partial<PoolingWindow> = {}): Pool => {
+  const rank = kernelShape.length;
+  const window = { strides: cube(1, rank), pads: cube(0, 2 * rank), dilations: cube(1, rank) };
+  return { shape, window: { kernelShape, ...window, ceilMode: false, ...given } };
+};
 
 /** Windows that touch, overlap, leave gaps, are padded on one side or dilated; odd sizes; 1 to 3 spatial axes. */
 const POOLS: readonly Pool[] = [
-  {
-    shape: [2, 3, 4, 6],
-    window: { kernelShape: [2, 2], strides: [2, 2], pads: [0, 0, 0, 0], dilations: [1, 1], ...plain },
-  },
-  {
-    shape: [1, 2, 7, 5],
-    window: { kernelShape: [3, 3], strides: [2, 2], pads: [1, 1, 1, 1], dilations: [1, 1], ...plain },
-  },
-  {
-    shape: [2, 1, 5, 7],
-    window: { kernelShape: [2, 3], strides: [1, 4], pads: [1, 0, 0, 0], dilations: [1, 1], ...plain },
-  },
-  {
-    shape: [1, 2, 7, 8],
-    window: { kernelShape: [3, 2], strides: [1, 1], pads: [1, 1, 1, 1], dilations: [2, 3], ...plain },
-  },
-  {
-    shape: [3, 2, 9],
-    window: { kernelShape: [3], strides: [2], pads: [1, 1], dilations: [1], ...plain },
-  },
-  {
-    shape: [1, 2, 4, 3, 5],
-    window: {
-      kernelShape: [2, 2, 2],
-      strides: [2, 1, 2],
-      pads: [0, 0, 1, 0, 1, 0],
-      dilations: [1, 1, 1],
-      ...plain,
-    },
-  },
-  {
-    shape: [1, 1, 3, 3],
-    window: { kernelShape: [3, 3], strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], ...plain },
-  },
+  pool([2, 3, 4, 6], [2, 2], { strides: [2, 2] }),
+  pool([1, 2, 7, 5], [3, 3], { strides: [2, 2], pads: [1, 1, 1, 1] }),
+  pool([2, 1, 5, 7], [2, 3], { strides: [1, 4], pads: [1, 0, 0, 0] }),
+  pool([1, 2, 7, 8], [3, 2], { pads: [1, 1, 1, 1], dilations: [2, 3] }),
+  pool([3, 2, 9], [3], { strides: [2], pads: [1, 1] }),
+  pool([1, 2, 4, 3, 5], [2, 2, 2], { strides: [2, 1, 2], pads: [0, 0, 1, 0, 1, 0] }),
+  pool([1, 1, 3, 3], [3, 3]),
 ];
 
 /** Padding as large as the kernel, whose extent a dilation enlarges. */
 const WIDELY_PADDED: readonly Pool[] = [
-  {
-    shape: [1, 2, 3, 3],
-    window: { kernelShape: [3, 2], strides: [1, 2], pads: [1, 2, 1, 1], dilations: [1, 2], ...plain },
-  },
-  { shape: [2, 1, 4], window: { kernelShape: [2], strides: [1], pads: [2, 2], dilations: [3], ...plain } },
+  pool([1, 2, 3, 3], [3, 2], { strides: [1, 2], pads: [1, 2, 1, 1], dilations: [1, 2] }),
+  pool([2, 1, 4], [2], { pads: [2, 2], dilations: [3] }),
 ];
 
 /**
  * Windows whose last positions extend beyond the padding. In the last entry, one that would begin there is dropped.
  */
 const CEILED: readonly Pool[] = [
-  {
-    shape: [1, 2, 6, 8],
-    window: { kernelShape: [3, 2], strides: [2, 3], pads: [0, 1, 0, 1], dilations: [1, 1], ceilMode: true },
-  },
-  {
-    shape: [2, 1, 6],
-    window: { kernelShape: [2], strides: [3], pads: [1, 1], dilations: [1], ceilMode: true },
-  },
+  pool([1, 2, 6, 8], [3, 2], { strides: [2, 3], pads: [0, 1, 0, 1], ceilMode: true }),
+  pool([2, 1, 6], [2], { strides: [3], pads: [1, 1], ceilMode: true }),
 ];
 
 const KEPT = [1, 1, 4, 4];
 
-const TWO: PoolingWindow = {
-  kernelShape: [2, 2],
-  strides: [2, 2],
-  pads: [0, 0, 0, 0],
-  dilations: [1, 1],
-  ceilMode: false,
-};
+const { window: TWO } = pool(KEPT, [2, 2], { strides: [2, 2] });
 
 /** Windows with NaN first or last, with NaN next to an infinity, and with only -infinity. */
 function withNan(dtype: DType): HostTensor {
@@ -132,151 +93,64 @@ function atTheLowest(dtype: DType) {
   ];
   return shapes.flatMap((shape) => {
     const rank = shape.length - 2;
-    const each = (value: number, count = rank): readonly number[] => new Array<number>(count).fill(value);
-    const inputs = [hostData(dtype, plane, shape)];
-    const of = (strides: number, pads: number, dilations: number) =>
-      sample<"MaxPool">(
-        {
-          kernelShape: each(2),
-          strides: each(strides),
-          pads: each(pads, 2 * rank),
-          dilations: each(dilations),
-          ceilMode: false,
-        },
-        ...inputs,
-      );
+    const of = (strides: number, pads: number, dilations: number) => {
+      const given = {
+        strides: cube(strides, rank),
+        pads: cube(pads, 2 * rank),
+        dilations: cube(dilations, rank),
+      };
+      return sample<"MaxPool">(pool(shape, cube(2, rank), given).window, hostData(dtype, plane, shape));
+    };
     return [of(2, 0, 1), of(1, 1, 1), of(1, 1, 2)];
   });
 }
 
 /** A sample with y = MaxPool(x), which every engine may rely on. */
 function maxPoolGradient(
-  random: RandomSource,
   x: HostTensor,
   attributes: PoolingWindow,
+  draw: (shape: Shape) => HostTensor,
 ): OpSample<"MaxPoolGradient"> {
   const builder = new GraphBuilder();
   const value = builder.input("x", x, "batch");
   const { y } = evaluate(builder.finish({ y: builder.emitOne("MaxPool", [value], attributes) }), { x });
   if (y === undefined) throw new Error("internal: the graph has a result");
-  return sample(attributes, randomData({ random, dtype: x.dtype }, y.shape), x, y);
+  return sample(attributes, draw(y.shape), x, y);
 }
-
-type TailPool = readonly [shape: Shape, window: Omit<PoolingWindow, "ceilMode" | "dilations">];
-
-const kernel = (size: number, most: number): number => Math.min(size, most);
 
 /** Pools of many channels, wide images, or high images. */
-const TAIL_POOLS: readonly ((length: number) => TailPool)[] = [
-  (n) => [[1, n, 2, 3], { kernelShape: [2, 2], strides: [1, 1], pads: [0, 0, 0, 0] }],
-  (n) => [[1, 2, n], { kernelShape: [kernel(n, 3)], strides: [1], pads: [0, 0] }],
-  (n) => [[1, 2, 3, n], { kernelShape: [2, kernel(n, 2)], strides: [1, 2], pads: [0, 0, 0, 0] }],
-  (n) => [[1, 1, n, 3], { kernelShape: [3, 3], strides: [1, 1], pads: [1, 1, 1, 1] }],
-  (n) => [[n, 1, 2, 2], { kernelShape: [2, 1], strides: [1, 1], pads: [0, 0, 0, 0] }],
-  (n) => [[1, 2, n], { kernelShape: [n], strides: [1], pads: [0, 0] }],
+const TAIL_POOLS: readonly ((length: number) => Pool)[] = [
+  (n) => pool([1, n, 2, 3], [2, 2]),
+  (n) => pool([1, 2, n], [Math.min(n, 3)]),
+  (n) => pool([1, 2, 3, n], [2, Math.min(n, 2)], { strides: [1, 2] }),
+  (n) => pool([1, 1, n, 3], [3, 3], { pads: [1, 1, 1, 1] }),
+  (n) => pool([n, 1, 2, 2], [2, 1]),
+  (n) => pool([1, 2, n], [n]),
 ];
 
-const poolWindow = ([, window]: TailPool): PoolingWindow => ({
-  ...window,
-  dilations: window.kernelShape.map(() => 1),
-  ceilMode: false,
+const tailPools = <T>(dtype: DType, make: (pool: Pool, length: number) => T): readonly T[] =>
+  lengths(dtype).map((length) => make(formAt(TAIL_POOLS, length)(length), length));
+
+const LARGE_POOLS: readonly Pool[] = [
+  pool([4_133, 1, 34], [2], { strides: [2] }),
+  pool([1, 1, 66_002], [3]),
+  pool([66_002, 1, 2], [2]),
+  pool([1, 1_031, 70], [2], { strides: [2] }),
+  pool([3, 2, 134, 132], [2, 2], { strides: [2, 2] }),
+  pool([2, 1, 2_002], [1_001], { strides: [1_001] }),
+];
+
+const CUBE_POOLS: readonly Pool[] = [3, 4].flatMap((n) => {
+  const whole = cube(n, 4);
+  return [
+    ...[[2, 2], [1, 2], [2, 1], [2, 3], [3, 2]].map((kernel) => pool(whole, kernel)),
+    ...[[1, 2], [2, 1]].flatMap((two) => [
+      pool(whole, [2, 2], { strides: two }),
+      pool(whole, [2, 2], { dilations: two }),
+    ]),
+    ...[0, 1, 2, 3].map((end) => pool(whole, [2, 2], { pads: cube(0, 4).with(end, 1) })),
+  ]; // biome-ignore format: one list a line
 });
-
-function pools<T>(dtype: DType, of: (pool: TailPool, length: number) => T): readonly T[] {
-  return lengths(dtype).map((length) => of(formAt(TAIL_POOLS, length)(length), length));
-}
-
-const elements = (draws: Draws, [shape]: TailPool): HostTensor => label(draws, shape);
-
-const line = (
-  kernel: number,
-  stride: number,
-): KernelWindow & Pick<PoolingWindow, "kernelShape" | "ceilMode"> => ({
-  kernelShape: [kernel],
-  strides: [stride],
-  pads: [0, 0],
-  dilations: [1],
-  ceilMode: false,
-});
-
-const square: PoolingWindow = {
-  kernelShape: [2, 2],
-  strides: [2, 2],
-  pads: [0, 0, 0, 0],
-  dilations: [1, 1],
-  ceilMode: false,
-};
-
-const LARGE_POOLS: readonly (readonly [Shape, PoolingWindow])[] = [
-  [[4_133, 1, 34], line(2, 2)],
-  [[1, 1, 66_002], line(3, 1)],
-  [[66_002, 1, 2], line(2, 1)],
-  [[1, 1_031, 70], line(2, 2)],
-  [[3, 2, 134, 132], square],
-  [[2, 1, 2_002], line(1_001, 1_001)],
-]; // biome-ignore format: one pool a line
-
-/** The maximum of each window, for windows that overlap at their ends at most. */
-function maxOfWindows(x: HostTensor, { kernelShape, strides }: PoolingWindow): HostTensor {
-  const [n = 0, c = 0, ...sizes] = x.shape;
-  const out = sizes.map(
-    (size, axis) => Math.floor((size - (kernelShape[axis] ?? 1)) / (strides[axis] ?? 1)) + 1,
-  );
-  const [height = 1, width = 1] = sizes.length === 1 ? [1, ...sizes] : sizes;
-  const [rows = 1, columns = 1] = out.length === 1 ? [1, ...out] : out;
-  const [kh = 1, kw = 1] = sizes.length === 1 ? [1, ...kernelShape] : kernelShape;
-  const [sh = 1, sw = 1] = sizes.length === 1 ? [1, ...strides] : strides;
-  const data = new Float32Array(n * c * rows * columns);
-  for (let at = 0; at < data.length; at++) {
-    const [column, row, plane] = [
-      at % columns,
-      Math.floor(at / columns) % rows,
-      Math.floor(at / (columns * rows)),
-    ];
-    let most = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < kh; i++) {
-      for (let j = 0; j < kw; j++) {
-        most = Math.max(
-          most,
-          Number(x.data[plane * height * width + (row * sh + i) * width + column * sw + j]),
-        );
-      }
-    }
-    data[at] = most;
-  }
-  return { dtype: "f32", shape: [n, c, ...out], data };
-}
-
-interface CubePool {
-  readonly shape: Shape;
-  readonly window: PoolingWindow;
-}
-
-const CUBE_POOLS: readonly CubePool[] = [3, 4].flatMap((n) =>
-  [
-    { kernelShape: [2, 2] },
-    { kernelShape: [1, 2] },
-    { kernelShape: [2, 1] },
-    { kernelShape: [2, 3] },
-    { kernelShape: [3, 2] },
-    { kernelShape: [2, 2], strides: [1, 2] },
-    { kernelShape: [2, 2], strides: [2, 1] },
-    { kernelShape: [2, 2], dilations: [1, 2] },
-    { kernelShape: [2, 2], dilations: [2, 1] },
-    ...[0, 1, 2, 3].map((end) => ({
-      kernelShape: [2, 2],
-      pads: cube(0, 4).map((zero, at) => (at === end ? 1 : zero)),
-    })),
-  ].map((window) => ({
-    shape: cube(n, 4),
-    window: { strides: [1, 1], dilations: [1, 1], pads: cube(0, 4), ceilMode: false, ...window },
-  })),
-);
-
-const average = (draws: Draws) =>
-  CUBE_POOLS.map(({ shape, window }, at) =>
-    sample<"AveragePool">({ ...window, countIncludePad: at % 2 === 0 }, terms(draws, shape)),
-  );
 
 /** Whether all padding is shorter than the kernel, so that every window covers an element. */
 const isCovered = (kernel: Shape, { pads }: Pick<Placed, "pads">): boolean =>
@@ -304,7 +178,7 @@ function poolOptions<K extends OpOf<"pooling">>(
           if (!fits(sizes, kernelShape, attributes) || !isCovered(kernelShape, attributes)) return undefined;
           const x = distinct(draws, [BATCH, 2, ...sizes]);
           return op === "MaxPoolGradient"
-            ? (maxPoolGradient(draws.random, x, attributes) as never)
+            ? (maxPoolGradient(x, attributes, (shape) => randomData(draws, shape)) as never)
             : sample<K>(attributes, x);
         },
       ),
@@ -344,8 +218,8 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
         "lowest-and-infinite": atTheLowest(draws.dtype),
       };
     },
-    tails: (draws) => pools(draws.dtype, (pool) => sample(poolWindow(pool), elements(draws, pool))),
-    sizes: () => LARGE_POOLS.map(([shape, window]) => exact(window, shuffle(shape))),
+    tails: (draws) => tailPools(draws.dtype, ({ shape, window }) => sample(window, label(draws, shape))),
+    sizes: () => LARGE_POOLS.map(({ shape, window }) => exact(window, shuffle(shape))),
     sides: (draws) => CUBE_POOLS.map(({ shape, window }) => sample(window, label(draws, shape))),
     options: poolOptions("MaxPool", {}),
     gradients: poolings.map(({ behaviour, shape, kernel, options }) =>
@@ -371,12 +245,15 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
       };
     },
     tails: (draws) =>
-      pools(draws.dtype, (pool, length) =>
-        sample({ ...poolWindow(pool), countIncludePad: length % 2 === 0 }, terms(draws, pool[0])),
+      tailPools(draws.dtype, ({ shape, window }, length) =>
+        sample({ ...window, countIncludePad: length % 2 === 0 }, terms(draws, shape)),
       ),
     sizes: () =>
-      LARGE_POOLS.map(([shape, window]) => sample({ ...window, countIncludePad: false }, whole(shape))),
-    sides: (draws) => average(draws),
+      LARGE_POOLS.map(({ shape, window }) => sample({ ...window, countIncludePad: false }, whole(shape))),
+    sides: (draws) =>
+      CUBE_POOLS.map(({ shape, window }, at) =>
+        sample({ ...window, countIncludePad: at % 2 === 0 }, terms(draws, shape)),
+      ),
     options: poolOptions("AveragePool", { countIncludePad: [false, true] }),
     gradients: poolings.flatMap(({ behaviour, shape, kernel, options }) =>
       [false, true].map((countIncludePad) =>
@@ -389,48 +266,37 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
   },
   MaxPoolGradient: {
     samples: (draws) => {
-      const of = (x: HostTensor, { window }: Pool) => maxPoolGradient(draws.random, x, window);
+      const draw = (shape: Shape): HostTensor => randomData(draws, shape);
+      const of = (pools: readonly Pool[], value: (at: number) => number) =>
+        pools.map(({ shape, window }) => maxPoolGradient(generate(draws.dtype, shape, value), window, draw));
+      const counted = (pools: readonly Pool[]) =>
+        pools.map(({ shape, window }) => maxPoolGradient(countUp(draws.dtype, shape), window, draw));
       return {
-        values: POOLS.map((pool) => of(countUp(draws.dtype, pool.shape), pool)),
-        "ceiling-of-the-size": CEILED.map((pool) => of(countUp(draws.dtype, pool.shape), pool)),
-        "pads-of-a-kernels-size": WIDELY_PADDED.flatMap((pool) => [
-          of(countUp(draws.dtype, pool.shape), pool),
-          of(
-            generate(draws.dtype, pool.shape, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
-            pool,
-          ),
-        ]),
-        "of-equals-the-first": POOLS.map((pool) =>
-          of(
-            generate(draws.dtype, pool.shape, (at) => at % 2),
-            pool,
-          ),
-        ),
-        "all-equal": POOLS.map((pool) =>
-          of(
-            generate(draws.dtype, pool.shape, () => 0),
-            pool,
-          ),
-        ),
+        values: counted(POOLS),
+        "ceiling-of-the-size": counted(CEILED),
+        "pads-of-a-kernels-size": [
+          ...counted(WIDELY_PADDED),
+          ...of(WIDELY_PADDED, (at) => (at % 5 === 0 ? 1 : Number.NEGATIVE_INFINITY)),
+        ],
+        "of-equals-the-first": of(POOLS, (at) => at % 2),
+        "all-equal": of(POOLS, () => 0),
         // A search that starts at -infinity finds nothing here, and then writes nowhere or before the plane.
-        "nothing-but-negative-infinity": POOLS.map((pool) =>
-          of(
-            generate(draws.dtype, pool.shape, () => Number.NEGATIVE_INFINITY),
-            pool,
-          ),
-        ),
+        "nothing-but-negative-infinity": of(POOLS, () => Number.NEGATIVE_INFINITY),
       };
     },
     tails: (draws) =>
-      pools(draws.dtype, (pool) => maxPoolGradient(draws.random, elements(draws, pool), poolWindow(pool))),
+      tailPools(draws.dtype, ({ shape, window }) =>
+        maxPoolGradient(label(draws, shape), window, (of) => randomData(draws, of)),
+      ),
     sizes: () =>
-      LARGE_POOLS.map(([shape, window]) => {
-        const x = shuffle(shape);
-        const y = maxOfWindows(x, window);
-        return exact(window, whole(y.shape), x, y);
-      }),
+      LARGE_POOLS.map(({ shape, window }) => ({
+        ...maxPoolGradient(shuffle(shape), window, whole),
+        exact: true,
+      })),
     sides: (draws) =>
-      CUBE_POOLS.map(({ shape, window }) => maxPoolGradient(draws.random, label(draws, shape), window)),
+      CUBE_POOLS.map(({ shape, window }) =>
+        maxPoolGradient(label(draws, shape), window, (of) => randomData(draws, of)),
+      ),
     options: poolOptions("MaxPoolGradient", {}),
     gradients: { none: "is the gradient of MaxPool, and tried there" },
   },
