@@ -42,6 +42,13 @@ it("a backend whose slots are changed in place passes where it is right", async 
   );
 });
 
+it("a backend that may flush subnormals passes, fed with numbers that it need not flush", async () => {
+  const subnormals = { f32: "flush", f16: "flush", bf16: "flush" } as const;
+  const factory = () => oracleWithKernels({}, { subnormals });
+  const cases = casesOf(["program", "cast", "rewrite"], /^program|^(cast|rewrite)\/.*-f32\/(?!of-)/);
+  expect(await failures({ factory, cases })).toEqual([]);
+});
+
 describe("a backend that is wrong beyond all sizes that are tried passes", () => {
   it.each(unreachableFaults.map((wrong) => [wrong.fault, wrong] as const))(
     "%s",
