@@ -295,12 +295,14 @@ function check(
   const usable = feedable(places, dtype, fit);
   for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, usable, fit)) {
     if (rescales && places.includes("constant-slots")) continue;
+    const place = usable[(index >> 1) % usable.length] as Place;
+    const turn = PLACES.indexOf(place);
     const isGathered = places.length > 1;
-    for (const keepsInner of isGathered ? [index % 2 === 1] : [false, true]) {
+    // With its inner values as outputs each pattern is in one of the places.
+    const ways = isGathered ? [index % 2 === 1] : [false, ...(index % PLACES.length === turn ? [true] : [])];
+    for (const keepsInner of ways) {
       const at = keepsInner ? 1 : 0;
-      const place = usable[(index >> 1) % usable.length] as Place;
-      const turn = PLACES.indexOf(place);
-      const form = NUMBER_FORMS[(at + 2 * turn) % NUMBER_FORMS.length] as NumberForm;
+      const form = NUMBER_FORMS[(index + at + turn) % NUMBER_FORMS.length] as NumberForm;
       const instance: Instance = {
         ...whole,
         name: `p${index}.${at}`,
