@@ -239,12 +239,12 @@ const graphs: readonly ConformanceCase[] = [
       }),
     );
   }),
-  scriptedCase("lifecycle/graph/deep-chains-run", chain(2000), async (backend) => {
-    await withExecutable(backend, chain(2000), async (executable) => {
+  scriptedCase("lifecycle/graph/deep-chains-run", chain(1000), async (backend) => {
+    await withExecutable(backend, chain(1000), async (executable) => {
       expectSame(
         (await executable.run({ x: f32(0, 1, -5) }))["y"],
-        f32(2000, 2001, 1995),
-        "2000 additions of 1",
+        f32(1000, 1001, 995),
+        "1000 additions of 1",
       );
     });
   }),

@@ -98,31 +98,30 @@ export interface Fit {
   readonly flushes: (dtype: DType) => boolean;
 }
 
-/** Builds a graph from the entries of a table that a backend supports. */
+/** Builds graphs from the entries of a table that a backend supports. */
 export interface Fitted {
   /** Whether the backend supports any entry. */
   readonly fits: (fit: Fit) => boolean;
-  readonly build: (fit: Fit, random: RandomSource) => GraphCheck | undefined;
+  readonly build: (fit: Fit, random: RandomSource) => Iterable<GraphCheck>;
 }
 
-/** `graphCase` for a graph that leaves out what a backend does not support. */
+/** `graphCase` for graphs that leave out what a backend does not support. */
 export function partialCase(id: string, { fits, build }: Fitted): ConformanceCase {
   const fitOf = (manifest: BackendManifest): Fit => ({
     supports: (graph) => unsupportedGraph(manifest, graph) === undefined,
     flushes: (dtype) => isComputeFloat(dtype) && manifest.subnormals[dtype] === "flush",
   });
-  const whole = (): Graph => {
-    const check = build({ supports: () => true, flushes: () => false }, randomSource(0, id));
+  const first = (): Graph => {
+    const [check] = build({ supports: () => true, flushes: () => false }, randomSource(0, id));
     if (check === undefined) throw new Error(`internal: ${id} is empty`);
     return check.graph;
   };
   return {
     id,
-    unsupported: (manifest) => (fits(fitOf(manifest)) ? undefined : unsupportedGraph(manifest, whole())),
-    refuses: (backend) => expectRefused(backend, whole()),
+    unsupported: (manifest) => (fits(fitOf(manifest)) ? undefined : unsupportedGraph(manifest, first())),
+    refuses: (backend) => expectRefused(backend, first()),
     run: async (backend, { random, seed }) => {
-      const check = build(fitOf(backend.manifest), random);
-      if (check !== undefined) await checkGraph(backend, check, { seed });
+      for (const check of build(fitOf(backend.manifest), random)) await checkGraph(backend, check, { seed });
     },
   };
 }

@@ -1,6 +1,6 @@
 /**
- * One graph for each table of patterns, dtype and place of the operands. It has each pattern by itself, with its
- * inner values as outputs, and with its numbers in each form.
+ * One case for each table of patterns, dtype and place of the operands. Its graphs have each pattern by itself, in one of
+ * the places also with its inner values as outputs, and with its numbers in one form.
  */
 import {
   type BackendManifest,
@@ -283,18 +283,35 @@ function* fitting(
   }
 }
 
-function check(
+/** A graph is full once it has so many nodes: engines compile in more than linear time. */
+const MOST_NODES = 64;
+
+function* checks(
   table: PatternTable,
   dtype: DType,
   places: readonly Place[],
   fit: Fit,
   random: RandomSource,
-): GraphCheck | undefined {
-  const whole = writing();
-  const outputs = new Map<string, Checked>();
+): Generator<GraphCheck> {
+  const stateOptions = { constant: places.includes("constant-slots") };
   const usable = feedable(places, dtype, fit);
+  let graph = writing();
+  let outputs = new Map<string, Checked>();
+  let nodes = 0;
+  const finish = (): GraphCheck => {
+    const { builder, inputs, slots } = graph;
+    const written = outputs;
+    [graph, outputs, nodes] = [writing(), new Map(), 0];
+    return {
+      graph: builder.finish(new Map([...written].map(([name, { value }]) => [name, value]))),
+      inputs,
+      allowance: (manifest, output) => allowanceFor(manifest, written.get(output) as Checked),
+      describe: (output) => written.get(output)?.called ?? output,
+      ...(Object.keys(slots).length > 0 ? { slots, stateOptions } : {}),
+    };
+  };
   for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, usable, fit)) {
-    if (rescales && places.includes("constant-slots")) continue;
+    if (rescales && stateOptions.constant) continue;
     const place = usable[(index >> 1) % usable.length] as Place;
     const turn = PLACES.indexOf(place);
     const isGathered = places.length > 1;
@@ -304,7 +321,7 @@ function check(
       const at = keepsInner ? 1 : 0;
       const form = NUMBER_FORMS[(index + at + turn) % NUMBER_FORMS.length] as NumberForm;
       const instance: Instance = {
-        ...whole,
+        ...graph,
         name: `p${index}.${at}`,
         dtype,
         place,
@@ -318,6 +335,7 @@ function check(
       };
       const ends = [make(createKit(instance))].flat();
       const { emitted } = instance;
+      nodes += emitted.length;
       emitted.forEach(({ value }, position) => {
         if (!keepsInner && !ends.includes(value)) return;
         const ops = emitted.slice(0, position + 1).map(({ op }) => op);
@@ -326,19 +344,9 @@ function check(
         outputs.set(`${instance.name}.y${position}`, { value, called, ops, slack });
       });
     }
+    if (nodes >= MOST_NODES) yield finish();
   }
-  if (outputs.size === 0) return undefined;
-  const named = new Map([...outputs].map(([name, { value }]) => [name, value]));
-  const usesSlots = Object.keys(whole.slots).length > 0;
-  return {
-    graph: whole.builder.finish(named),
-    inputs: whole.inputs,
-    allowance: (manifest, output) => allowanceFor(manifest, outputs.get(output) as Checked),
-    describe: (output) => outputs.get(output)?.called ?? output,
-    ...(usesSlots
-      ? { slots: whole.slots, stateOptions: { constant: places.includes("constant-slots") } }
-      : {}),
-  };
+  if (outputs.size > 0) yield finish();
 }
 
 /** The cases of a table: `rewrite/<name>-<dtype>/of-<place>`. */
@@ -353,7 +361,7 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
     return graphs.map(([called, places]) =>
       partialCase(`rewrite/${name}-${dtype}/of-${called}`, {
         fits: (fit) => fitting(table, dtype, feedable(places, dtype, fit), fit).next().done !== true,
-        build: (fit, random) => check(table, dtype, places, fit, random),
+        build: (fit, random) => checks(table, dtype, places, fit, random),
       }),
     );
   });
