@@ -1,6 +1,6 @@
 import type { ConformanceCase } from "../conformance-case.js";
 import { allCases } from "./all-cases.js";
-import { type Keep, suiteTable } from "./suite-table.js";
+import { type Dtypes, suiteTable } from "./suite-table.js";
 
 export interface CaseOptions {
   /**
@@ -61,7 +61,7 @@ const inTurn = (claim: string, dtypes: readonly string[]): string | undefined =>
 
 /** The dtypes of a claim that each `Keep` keeps; the first dtype has most samples. */
 const choices: Readonly<
-  Record<Exclude<Keep, RegExp>, (claim: string, dtypes: readonly string[]) => readonly (string | undefined)[]>
+  Record<Dtypes, (claim: string, dtypes: readonly string[]) => readonly (string | undefined)[]>
 > = {
   all: (_, dtypes) => dtypes,
   "first-dtype": (_, [first]) => [first],
@@ -88,11 +88,11 @@ export function inSuite(cases: readonly ConformanceCase[]): readonly Conformance
   }
   return cases.filter(({ id }) => {
     const { group, name, claim, dtype } = parts(id);
-    return suiteTable[group]?.keeps.some((keep) =>
-      keep instanceof RegExp
-        ? keep.test(name)
-        : choices[keep](claim, dtypes.get(claim) ?? []).includes(dtype),
-    );
+    return suiteTable[group]?.keeps.some((keep) => {
+      if (keep instanceof RegExp) return keep.test(name);
+      const [choice, pattern = /./] = typeof keep === "string" ? [keep] : keep;
+      return pattern.test(name) && choices[choice](claim, dtypes.get(claim) ?? []).includes(dtype);
+    });
   });
 }
 
