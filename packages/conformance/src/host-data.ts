@@ -27,7 +27,7 @@ export function hostData(
   );
 }
 
-/** Has a loop for each kind of storage, since a suite makes hundreds of millions of elements. */
+/** Fills a new array with `f(place)`. Each kind of array has its own loop, since a suite makes over 10^8 elements. */
 function fillArray(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
   if (dtype === "i64" || dtype === "u64") {
     const data = new hostArrayOf[dtype](length);

@@ -5,7 +5,7 @@ import { shown } from "./shown.js";
 /** Throws if the value is not allowed. `what` is the subject of the message, such as `imageBatches: batch`. */
 export type Check = (what: string, value: unknown) => void;
 
-/** A check that throws MP_INVALID_ARGUMENT, "… must be" followed by `allowed`, unless `accepts` returns true. */
+/** A check that throws MP_INVALID_ARGUMENT unless `accepts` is true; `allowed` follows `must be` in the message. */
 export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
   return (what, value) => {
     if (accepts(value)) return;

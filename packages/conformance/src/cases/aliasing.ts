@@ -8,7 +8,7 @@ import { at, buildGraph, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 import { type Setup, withState } from "./kinds/with-state.js";
 
-/** One element, a few, more than a page; for one dtype of each element size also more than 2^16. */
+/** Lengths of arrays: one, a few, more than a page; for one dtype of each element size also more than 2^16. */
 const arrayLengths = (dtype: DType): readonly number[] =>
   ["f32", "f16", "u8"].includes(dtype) ? [1, 3, 1031, 66_000] : [1, 3, 1031];
 

@@ -7,7 +7,7 @@ import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.
 
 type Division = Extract<Op, "Div" | "Mod">;
 
-/** An engine may return anything. If it fails instead, it must give a code and be able to compute afterwards. */
+/** Divides by 0. An engine may return anything, or fail with a code if it can still compute afterwards. */
 function byZero(op: Division, dtype: DType): ConformanceCase {
   const builder = new GraphBuilder();
   const [x, y] = [

@@ -32,7 +32,7 @@ function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
 
 type Fold<K extends Op> = (axis: number) => OpAttributes[K];
 
-/** Reduces along the last axis, along the first, and a separate vector for each position. */
+/** A case that reduces rows, columns, and a separate vector for each position. */
 function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-at-every-position`, () => {
     const builder = new GraphBuilder();

@@ -31,7 +31,7 @@ const reversing = (dtype: DType, length: number): Graph =>
     }),
   });
 
-/** Contents that differ from the first everywhere, only in the last element, and only in the middle one. */
+/** Contents to alternate: the first, and others that differ everywhere, only at the end, and only in the middle. */
 function contents(dtype: DType, length: number): readonly HostTensor[] {
   const first = countUp(dtype, [length]);
   const changeAt = (place: number): HostTensor => {
@@ -157,7 +157,7 @@ const gathering = () => ({
   values: { weight: f32(1, 2), count: scalar(0) },
 });
 
-/** Only counts runs, and so commits one of the two slots. */
+/** A graph that only counts runs, and so replaces one of the two slots. */
 const counting = () => ({
   graph: buildGraph({
     inputs: { count: valueType("f32") },

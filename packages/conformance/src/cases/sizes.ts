@@ -35,7 +35,7 @@ function two<S extends { readonly inputs: readonly HostTensor[] }>(
   return tallest === undefined ? [] : [tallest, ...drawSome(random, rest, 1)];
 }
 
-/** The op's first dtype has all samples; each other dtype has two. */
+/** The cases of one op: in its first dtype on all samples, in each other dtype on two. */
 function sizeOpCases<K extends Op>(op: K): readonly ConformanceCase[] {
   const { sizes, unsized = [] }: Pick<CommonRow<K>, "sizes" | "unsized"> = opRows[op];
   const [first, ...all] = opDTypes[op];

@@ -56,8 +56,8 @@ function manifestUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ul
 }
 
 /**
- * The floor of a half, which is computed in f32 and rounded once. Below the floor a result may be off by the f32
- * tolerance, since an ulp of the half would allow 0 for every small sigmoid.
+ * The floor for results in a half, which engines compute in f32 and round once. Below the floor a result may be off
+ * by the f32 tolerance, since an ulp of the half would allow 0 for every small sigmoid.
  */
 function toleranceFloor(manifest: BackendManifest, op: Op, dtype: ComputeDType): number {
   const { floor } = ceilingOf(op);

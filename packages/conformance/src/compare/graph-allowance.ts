@@ -10,7 +10,7 @@ import { toNumbers } from "../host-data.js";
 import { manifestAllowance } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";
 
-/** For tame data the errors of nodes accumulate to at most this multiple of their sum. */
+/** Factor on the sum of the nodes' errors; on tame data they accumulate to no more than that. */
 const SAFETY = 4;
 
 /** Loss of a sum that accumulates in a half, in ulps of the half; sums in these graphs are short. */

@@ -5,7 +5,7 @@ import { expectThat, fail } from "../expectations.js";
 import { type RandomSource, randomSource } from "../random-source.js";
 import { allRanks, type RanksCase, sumOver } from "./ranks-case.js";
 
-/** The same on all ranks, so that they draw the same numbers. */
+/** Seed of the scripts; the same on all ranks, so that they draw the same numbers. */
 const SEED = 1;
 
 /** A byte that a rank contributes; each rank and step has different bytes. */

@@ -15,16 +15,16 @@ export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
   readonly signedZero: boolean;
 }
 
-/** For ops that move or choose values, and so keep every bit. */
+/** Ceiling of ops that move or choose values, and so keep every bit. */
 const exact: Ceiling = { f32: 0, f16: 0, bf16: 0, floor: 0, signedZero: true };
-/** For exact ops for which IEEE 754 and the engines leave the sign of zero open. */
+/** Ceiling of exact ops for which IEEE 754 and the engines leave the sign of zero open. */
 const exactUpToZero: Ceiling = { ...exact, signedZero: false };
-/** For ops that IEEE 754 rounds correctly; engines that divide by multiplying are one ulp off. */
+/** Ceiling of ops that IEEE 754 rounds correctly; engines that divide by multiplying are one ulp off. */
 const rounded: Ceiling = { f32: 1, f16: 1, bf16: 1, floor: 0, signedZero: true };
 
-/** For functions of one element. Halves are computed in f32 and rounded once, so they are at most one ulp off. */
+/** Ceiling of functions of one element. Halves are computed in f32 and rounded once, so at most one ulp off. */
 const smooth = (f32: Ulp, floor = 0): Ceiling => ({ f32, f16: 1, bf16: 1, floor, signedZero: false });
-/** For sums of terms of one sign, in any order, in f32; errors grow with their length. */
+/** Ceiling of sums of terms of one sign, in any order, in f32; errors grow with their length. */
 const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero: false });
 
 /** Ceilings of operators that are neither exact nor sums of terms of one sign. */

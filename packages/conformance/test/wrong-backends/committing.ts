@@ -31,7 +31,7 @@ export interface CommitFaults {
   readonly commit?: (commit: Commit) => Promise<void>;
   /** Called before each run; default nothing. */
   readonly before?: (state: State) => Promise<void>;
-  /** Whether a binding commits; `all` replace a slot. Default: always, or when the flag is set. */
+  /** Whether a binding commits, among `all` that replace a slot. Default: always, or when the flag is set. */
   readonly commits?: (binding: StateBinding, applied: boolean, all: readonly StateBinding[]) => boolean;
   /** Runs that wait for each other: those of one state (default), those of one executable, or none. */
   readonly turns?: "state" | "executable" | "none";

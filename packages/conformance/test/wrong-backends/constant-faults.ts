@@ -5,7 +5,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** A backend that folds the values of a constant state when it compiles, but those that `valuesOf` returns. */
+/** A backend that folds constant states when it compiles, with `valuesOf` applied to their values. */
 const folding = (valuesOf: (own: Values) => Values) => async () => {
   const backend = await reference();
   const constant = new Map<State, Values>();

@@ -58,7 +58,7 @@ const castBy =
     ];
   };
 
-/** Wrong if both operands are halves of one shape; any other sum is right. */
+/** A sum that is wrong only if both operands are halves of one shape. */
 const raisedSum: HostKernel<"Add"> = ([a, b], attributes) => {
   const [x, y] = [a?.data as HostTensor, b?.data as HostTensor];
   const { dtype } = x;
@@ -95,7 +95,7 @@ const flushing = (result: HostTensor): HostTensor => {
   return mapped(result, (x) => (Math.abs(x) < floatFormats.f16.minNormal ? x * 0 : x));
 };
 
-/** x > max ? x : max, as in ONNX Runtime, where every comparison with NaN is false. */
+/** Takes maxima by `x > max ? x : max`, as ONNX Runtime does, where every comparison with NaN is false. */
 const losingNan: HostKernel<"ReduceMax"> = ([x], attributes) => {
   const data = x?.data as HostTensor;
   const cleaned = isFloat(data.dtype)

@@ -126,7 +126,7 @@ const planeWithoutNan: HostKernel<"ReduceMin"> = (operands, attributes) => {
   return evaluateNode("ReduceMin", [seen], attributes);
 };
 
-/** Computes nothing without axes, not even squares, magnitudes and logarithms. */
+/** Returns the operand if there are no axes, also where squares, magnitudes or logarithms are needed. */
 const untouched =
   <K extends OfOne>(op: K): HostKernel<K> =>
   (operands, attributes) => {

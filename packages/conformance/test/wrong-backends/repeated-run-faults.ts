@@ -16,7 +16,7 @@ import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
 
-/** Keeps a copy of a tensor for each key, made at the first use of the key, and returns it while `isSame`. */
+/** Keeps a copy of a tensor for each key, made at the first use of the key, and returns it while `isSame` is true. */
 function keeping(
   keyOf: (tensor: HostTensor) => object,
   isSame: (now: HostTensor, kept: HostTensor) => boolean = () => true,

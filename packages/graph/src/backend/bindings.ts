@@ -5,7 +5,7 @@ import { expectType } from "./check-tensor.js";
 
 /** Bindings that have been checked against the graph and the state. */
 export interface Bound {
-  /** Graph input → slot. */
+  /** The slot that each graph input reads. */
   readonly reads: ReadonlyMap<string, string>;
   readonly always: readonly Replacement[];
   readonly whenApplied: readonly Replacement[];

@@ -47,7 +47,7 @@ export function expectHostTensor(what: string, value: unknown): HostTensor {
   return { dtype, shape, data: storage } as HostTensor;
 }
 
-/** Values by name. @throws MP_INVALID_ARGUMENT if it is not an object */
+/** The entries of a record. @throws MP_INVALID_ARGUMENT if it is not an object */
 export function expectNamed<V>(what: string, values: Readonly<Record<string, V>>): readonly [string, V][] {
   if (typeof values === "object" && values !== null && !Array.isArray(values)) return Object.entries(values);
   throw new MpError(

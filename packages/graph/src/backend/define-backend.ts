@@ -28,9 +28,9 @@ import { StateTypes } from "./state-types.js";
 import { Storages, type Stored, withTruths } from "./storages.js";
 
 /**
- * Makes a backend of an engine that runs whole graphs: `compile` makes a graph ready, its `run` computes it. The rest is
- * done here: checks of arguments, the order of calls, copies, states with commit and rollback, handles, counts of what
- * is held, and disposal at any moment.
+ * Makes a backend from an engine that runs whole graphs: `compile` prepares a graph, and `run` computes it.
+ * `defineBackend` does the rest: it checks arguments, orders calls, copies data, commits states or rolls them back,
+ * issues handles, counts what is held, and disposes at any moment.
  * @example
  * ```ts
  * const backend = defineBackend<HostTensor>({

@@ -56,10 +56,10 @@ export interface FeedFunctions<T> {
 /** A graph that is ready to run. Its functions are called one at a time, in the order of the callers' calls. */
 export interface Program<T> {
   /**
-   * Runs once. Operands are read-only, and may be used only until the result is there. Returns a storage for every
-   * output of the graph; it may be that of an operand or of another output. If the engine keeps the state, its slots
-   * are not among the operands, and the outputs that replace them are not among the results, except `applied` if there
-   * is a `commit`: this function or `commit` replaces the slots.
+   * Runs once. Operands are read-only, and may be used only until the run ends. Returns a storage for every output of
+   * the graph; it may be that of an operand or of another output. If the engine keeps the state, its slots are not
+   * among the operands, and the outputs that replace them are not among the results, except `applied` if there is a
+   * `commit`: this function or `commit` replaces the slots.
    * @param onRow given for a profiled run, which is also a normal run: call it with each row
    */
   run(inputs: Named<T>, onRow?: (row: ProfileRow) => void): Awaitable<Named<T>>;

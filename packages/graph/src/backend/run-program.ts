@@ -8,8 +8,8 @@ import type { Slots } from "./slots.js";
 import type { Storages } from "./storages.js";
 
 /**
- * How the uses of a run's storages are counted. `own`: each result is a new use. `until-next-run`: results stay the
- * program's. `counted`: the program drops one use of every operand, and every result comes with one use.
+ * The way in which the uses of a run's storages are counted. `own`: each result is a new use. `until-next-run`: the
+ * program keeps its results. `counted`: the program drops one use of each operand, and each result comes with one.
  */
 export type Ownership = "own" | "until-next-run" | "counted";
 
@@ -54,7 +54,7 @@ export async function runProgram<T>(
 ): Promise<Results> {
   const { storages, bound, program, results: ownership, slots } = parts;
   const operands = slots === undefined ? fed : withSlots(parts, slots, fed);
-  /** Storages of which the run ends one use. */
+  /** Storages that lose one use when the run ends. */
   const held: T[] = ownership === "counted" ? [] : [...fed.values()];
   try {
     let given: Named<T>;

@@ -10,7 +10,7 @@ type Named = readonly (readonly [name: string, value: HostTensor])[];
 export class StateTypes {
   readonly byName: Readonly<Record<string, ValueType>>;
 
-  /** From the initial values of a state. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH */
+  /** Takes the types of the initial values. @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH, MP_SHAPE_MISMATCH */
   constructor(values: Readonly<Record<string, HostTensor>>) {
     const types = expectNamed("createState", values).map(([name, value]) => {
       const { dtype, shape } = expectHostTensor(`state "${name}"`, value);

@@ -116,7 +116,7 @@ export class Storages<T> {
     return { dtype, shape, data };
   }
 
-  /** Ends one use of each. */
+  /** Ends one use of each storage. */
   dropAll(uses: Iterable<T>): void {
     callAll(Array.from(uses, (data) => () => this.pool.drop(data)));
   }

@@ -1,6 +1,6 @@
 /**
  * The declaration of a backend: plain data, total over dtypes and operators, with a reason wherever something is
- * unsupported. Core lowers by it, users read it, the conformance suite tests the backend against it.
+ * unsupported. Core lowers graphs by it, users read it, and the conformance suite tests the backend against it.
  */
 import type { ComputeDType, DType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
@@ -51,7 +51,7 @@ export interface BackendManifest {
   readonly subnormals: Readonly<Record<ComputeDType, "preserve" | "flush">>;
   /** The result of a cast beyond the largest finite value. */
   readonly overflow: Readonly<Record<ComputeDType, "infinity" | "saturate">>;
-  /** For each op the dtypes of its first floating (or first) operand that compile. */
+  /** For each op, the dtypes that compile, of its first floating operand or else of its first operand. */
   readonly ops: Readonly<Record<Op, Support<readonly DType[]>>>;
   readonly tolerance: Readonly<Partial<Record<Op, OpTolerance>> & { readonly default: OpTolerance }>;
   /** Whether the same graph and inputs give the same bits in every run. */

@@ -24,7 +24,7 @@ export class ForwardValues {
   readonly #origins: (node: AnyNode) => Origin;
   readonly #producers: ReadonlyMap<Value, AnyNode>;
   readonly #positions = new Map<AnyNode, number>();
-  /** For a value with a custom gradient, the node that carries the rule. */
+  /** The node that carries the rule of each value with a custom gradient. */
   readonly #rules: ReadonlyMap<Value, AnyNode>;
   /** Keyed by segment number; copies of a widened parameter outside of segments are keyed by the parameter. */
   readonly #segments = new Map<number | Value, Segment>();

@@ -16,8 +16,8 @@ interface Axis {
   readonly axis: number;
 }
 /**
- * How a kernel moves over the 1 to 3 spatial axes of an operand: one number per axis; `pads` has all begins, then all
- * ends. Pads are never negative; padding contributes nothing.
+ * The movement of a kernel over the 1 to 3 spatial axes of an operand: one number per axis; `pads` has all begins,
+ * then all ends. Pads are never negative; padding contributes nothing.
  */
 export interface KernelWindow {
   readonly strides: readonly number[];

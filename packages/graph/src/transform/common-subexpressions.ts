@@ -61,7 +61,7 @@ function nodeKey(node: AnyNode, inputs: readonly Value[], contents: ContentKeys)
   return `${node.op}(${operands.join()})${side} ${attributes.join(" ")}`;
 }
 
-/** Makes texts that are equal for equal attribute values; tensors are compared byte by byte, each at most once. */
+/** Makes strings that are equal for equal attribute values; tensors are compared byte by byte, each at most once. */
 class ContentKeys {
   readonly #known = new Map<HostTensor, string>();
   readonly #graphs = new Map<object, number>();

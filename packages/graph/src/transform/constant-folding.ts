@@ -121,7 +121,7 @@ function withoutNeutral(
 }
 
 interface Arithmetic {
-  /** Computes in f64. Rounding once makes that exact for these operators: 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
+  /** Computes in f64. Rounding once is exact for these operators: 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
   readonly compute: (a: number, b: number) => number;
   /** The neutral element as the right operand. */
   readonly neutral: number;

@@ -60,7 +60,7 @@ const integers: readonly ConformanceCase[] = INTEGER_DTYPES.flatMap((from) =>
   ),
 );
 
-/** Includes 2^32 and 2^63, which have no bit set in their low words. */
+/** Casts to bool, also of 2^32 and 2^63, which have no bit set in their low words. */
 const bools: readonly ConformanceCase[] = INTEGER_DTYPES.map((from) =>
   integerCase(`integer/Cast-${from}-to-bool/asks-every-bit`, "Cast", () => {
     const values = edges(from);

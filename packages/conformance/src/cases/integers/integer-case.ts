@@ -11,7 +11,7 @@ export interface KnownSample<K extends Op> extends OpSample<K> {
   readonly want: readonly HostTensor[];
 }
 
-/** Integers must be exact, whatever the manifest's tolerance. */
+/** A case whose results must be exact, whatever tolerance the manifest declares. */
 export function integerCase<K extends Op>(
   id: string,
   op: K,

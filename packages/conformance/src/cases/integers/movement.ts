@@ -23,7 +23,7 @@ const movers: { readonly [K in Op]?: readonly number[] } = {
   Pad: [0],
 };
 
-/** For samples whose fixed numbers are not used. */
+/** Random numbers for samples whose data operands are replaced afterwards. */
 const STUB = randomSource(0, "");
 
 function moverSamples<K extends Op>(op: K, dtype: IntegerDType): readonly OpSample<K>[] {

@@ -52,15 +52,15 @@ const sum = ({ magnitude, loss }: Terms): Reach => ({
 });
 const mean = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.numbers, Math.abs) });
 const root = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.numbers, square) });
-/** For a softmax, where no exponential is above 1. */
+/** The range for a softmax, where no exponential is above 1. */
 const share = ({ numbers, loss }: Terms): Reach => ({ slack: loss, largest: numbers.length, signed: true });
-/** For a scale of 1; no element of n is more than √n standard deviations from the mean. */
+/** The range for a scale of 1; no element of n is more than √n standard deviations from the mean. */
 const normalization = ({ numbers }: Terms): Reach => ({
   slack: Math.sqrt(numbers.length),
   largest: total(numbers, square),
   signed: false,
 });
-/** Only requires finite results, since the effect of a wrong mean depends on all operands. */
+/** A range that only requires finite results, since the effect of a wrong mean depends on all operands. */
 const finite = ({ numbers }: Terms): Reach => ({
   slack: Number.POSITIVE_INFINITY,
   largest: total(numbers, Math.abs),

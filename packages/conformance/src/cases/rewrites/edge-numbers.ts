@@ -2,7 +2,7 @@
 import { type DType, floatFormats, isFloat } from "@mp/graph";
 import { integerExtremes } from "../../host-data.js";
 
-/** The same for every dtype, so that all tables of pairs have one size. */
+/** Number of edge numbers; the same for every dtype, so that all tables of pairs have one size. */
 const COUNT = 16;
 
 const FILLING: readonly bigint[] = [2n, 3n, 100n, 6n, 7n, 31n, 10n, 9n, 4n, 12n];

@@ -56,7 +56,7 @@ function extremeCase(
 
 const COMPARISONS = ["Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"] as const;
 
-/** Not of a comparison with NaN. Programs guard against NaN with `where(not(less(x, limit)), 0, x)`. */
+/** A negated comparison with NaN. Programs guard against NaN with `where(not(less(x, limit)), 0, x)`. */
 function notCase(comparison: (typeof COMPARISONS)[number], dtype: ComputeDType): ConformanceCase {
   return graphCase(`rewrite/Not-of-${comparison}-${dtype}/nan`, () => {
     const builder = new GraphBuilder();

@@ -15,7 +15,7 @@ import { type Fed, linear, type NoModel, type WeightsOf } from "../problems.js";
 import { expectUnmoved, withTrainer } from "../session.js";
 import { trainerCase } from "../trainer-case.js";
 
-/** Adds 1 where the gradient is positive, otherwise nothing, also for NaN. */
+/** Adds 1 where the gradient is positive, and nothing elsewhere; NaN is not positive. */
 const bySign: Optimizer = {
   name: "by sign",
   init: () => ({}),

@@ -7,7 +7,7 @@ import { expectEqual } from "../../expectations.js";
 import { exactSgd, type Fed, fill, type NoModel, product, type WeightsOf } from "../problems.js";
 import { trainerCase } from "../trainer-case.js";
 
-/** In f16 dL/dw is 2^-26 and rounds to 0 without a scale; with a scale it is right. */
+/** A case with dL/dw = 2^-26, which rounds to 0 in f16 without a scale and is right with one. */
 function underflowCase(behaviour: string, scale: number, want: number): ConformanceCase {
   const lossScaler = scale === 1 ? noLossScaling() : staticLossScale(scale);
   return trainerCase<WeightsOf, Fed, NoModel, number>(

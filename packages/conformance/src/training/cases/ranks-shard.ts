@@ -119,7 +119,7 @@ function shardCase(behaviour: string, given: () => Options): ConformanceCase {
   );
 }
 
-/** An engine may round an element differently at the end of a vector, where it uses other code. */
+/** Allowed relative difference: an engine may round an element differently at the end of a vector. */
 const TOLERANCE = 1e-5;
 const isNear = (got: number, want: number): boolean =>
   Object.is(got, want) || Math.abs(got - want) <= TOLERANCE * Math.max(1, Math.abs(want));

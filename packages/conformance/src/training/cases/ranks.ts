@@ -159,7 +159,7 @@ const halves: readonly ConformanceCase[] = [
   ),
 ];
 
-/** The mean over half of the rows is at most twice the whole mean, so one back-off ends the overflow for both. */
+/** A scale that overflows at first. One back-off ends this: half of the rows has at most twice the whole mean. */
 const FROM_HIGH = { initialScale: 2 ** 10, growthInterval: 2, backoffFactor: 0.25 };
 
 const SCALERS: Readonly<Record<string, LossScaler>> = {

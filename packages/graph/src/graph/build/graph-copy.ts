@@ -32,7 +32,7 @@ export class GraphCopy<B extends CopyTarget = CopyTarget> {
     this.builder = builder;
   }
 
-  /** Gives the builder the graph's inputs. */
+  /** Adds the graph's inputs to the builder. */
   copyInputs(): void {
     for (const { name, role, value } of this.#graph.inputs) {
       this.values.set(value, this.builder.input(name, value, role));

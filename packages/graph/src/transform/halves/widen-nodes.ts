@@ -4,10 +4,10 @@ import type { AnyNode, Graph, Value } from "../../graph/graph.js";
 import { emitWidened } from "./widen-halves.js";
 
 /**
- * Computes the chosen nodes in f32: their half operands are cast to f32, their results are rounded back. Ops are
- * defined like this; it is for engines whose own kernels deviate. The casts are next to the node, so that values kept
- * between nodes stay halves. Nodes in bodies of loops are included; a loop itself only moves halves, so `isWidened`
- * is not called for it. A graph without such nodes is returned unchanged.
+ * Computes the chosen nodes in f32: their half operands are cast to f32, their results are rounded back. This is how
+ * ops are defined; the transform is for engines whose kernels deviate. The casts are next to the node, so that values
+ * kept between nodes stay halves. Nodes in bodies of loops are included; a loop itself only moves halves, so
+ * `isWidened` is not called for it. A graph without such nodes is returned unchanged.
  * @param isWidened called for each node that reads or returns a half
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
  *   part of
