@@ -9,14 +9,14 @@ import { invalid, mismatch } from "./errors.js";
 
 export interface ArrayDatasetOptions extends Omit<BatchingOptions, "partial"> {
   /**
-   * The last, smaller batch of a pass: `drop` (default) leaves it out, `keep` gives it as it is, which is one more shape
-   * to compile, `pad` fills it up by repeating its last example. With `pad` every batch has `weights`, f32 [batch]: 1 for
-   * an example and 0 for padding, for the option `sampleWeights` of losses and metrics.
+   * What to do with the last, smaller batch of a pass: `drop` (default) leaves it out, `keep` gives it as it is,
+   * which is one more shape to compile, `pad` repeats its last example. With `pad` every batch has `weights`, f32
+   * [batch]: 1 for an example and 0 for padding, for the option `sampleWeights` of losses and metrics.
    */
   readonly partial?: "drop" | "keep" | "pad";
 }
 
-/** A batch: rows of each tensor, and their weights where it may be padded. */
+/** A batch: rows of each tensor, and with `pad` their weights. */
 export type ArrayBatch<T, O> = {
   readonly [K in keyof T]: T[K] extends HostTensor ? HostTensor<T[K]["dtype"]> : never;
 } & (O extends { readonly partial: "pad" } ? { readonly weights: HostTensor<"f32"> } : unknown);
@@ -31,12 +31,12 @@ const checkExamples = claim(
 );
 
 /**
- * Batches of examples held in memory: tensors whose first dimension counts the examples, by name. `arrayDataset({ x, y
- * }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that cursors of other data of
- * the same shape are refused.
+ * Makes batches of examples held in memory: named tensors whose first dimension counts the examples. `arrayDataset({
+ * x, y }, { batch: 32 })` yields `{ x, y }` of 32 examples each. The data is hashed once, so that a cursor for other
+ * data of the same shape is refused.
  * @throws MP_INVALID_ARGUMENT for an unknown option, such as `batchSize` for `batch`
- * @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes
- * @throws MP_SHAPE_MISMATCH when the tensors hold different numbers of examples
+ * @throws MP_INVALID_ARGUMENT if there are fewer examples than a batch needs
+ * @throws MP_SHAPE_MISMATCH if the tensors hold different numbers of examples
  */
 export function arrayDataset<
   const T extends Readonly<Record<string, HostTensor>>,
@@ -67,7 +67,7 @@ export function arrayDataset<
   });
 }
 
-/** Pads rows with the last one, so that padding is as finite in a model as the examples. */
+/** Repeats the last row up to a size: unlike zeros, it is as safe in a model as the examples. */
 export const padRows = (rows: readonly number[], size: number): readonly number[] =>
   Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
 

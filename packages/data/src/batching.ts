@@ -1,4 +1,4 @@
-/** Assigns examples to batches; shared by all datasets in memory, for any kind of example. */
+/** Assigns examples to batches, for all datasets in memory and any kind of example. */
 
 import { type Check, integer, oneOf, optional, optionsCheck, passes } from "./check-arguments.js";
 import type { BatchPosition } from "./dataset.js";
@@ -6,13 +6,13 @@ import { invalid } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
 export interface BatchingOptions {
-  /** Examples in a batch. */
+  /** Number of examples in a batch. */
   readonly batch: number;
-  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  /** Passes over the data. Default 1; `Infinity` goes on until the consumer stops. */
   readonly epochs?: number;
-  /** Shuffles each epoch differently by this seed; without it examples keep their order. */
+  /** Shuffles each epoch differently, by this seed. Default: examples keep their order. */
   readonly shuffle?: { readonly seed: number };
-  /** Handling of the last, smaller batch of an epoch: dropped unless `"keep"` is given. */
+  /** What to do with the last, smaller batch of an epoch. Default "drop". */
   readonly partial?: "drop" | "keep";
 }
 
@@ -26,15 +26,15 @@ export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } 
 
 export interface Batching {
   readonly batchesPerEpoch: number;
-  /** Examples that an epoch leaves out. */
+  /** Number of examples that an epoch leaves out. */
   readonly dropped: number;
   /** The settings that batches depend on, for `datasetSignature`. */
   readonly signed: { readonly batch: number; readonly seed: number | undefined; readonly partial: string };
-  /** The examples of a batch, each by its place in the data. */
+  /** Indices of a batch's examples. */
   examplesAt(position: BatchPosition): readonly number[];
 }
 
-/** @throws MP_INVALID_ARGUMENT when there are fewer examples than one batch takes, `what` being the message's subject */
+/** @throws MP_INVALID_ARGUMENT if there are fewer examples than a batch needs; `what` is the message's subject */
 export function batching(what: string, count: number, options: BatchingOptions): Batching {
   const { batch, shuffle, partial = "drop" } = options;
   const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);

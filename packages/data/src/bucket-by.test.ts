@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { bucketBy } from "./bucket-by.js";
 
 const LENGTHS = [1, 7, 3, 4, 8, 2, 5, 3, 6, 1, 8];
-/** Every token of example i is i + 1, so that padding shows. */
+/** Token lists; every token of example i is i + 1, so that padding shows. */
 const tokens = LENGTHS.map((length, at) => tensor(new Int32Array(length).fill(at + 1), [length]));
 const labels = LENGTHS.map((length, at) => tensor(new BigInt64Array(length).fill(BigInt(at)), [length]));
 const frames = LENGTHS.map((length, at) => tensor(new Float32Array(2 * length).fill(at), [length, 2]));

@@ -9,34 +9,32 @@ import { datasetSignature } from "./dataset-signature.js";
 import { invalid, mismatch } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
-/** Sequences [length, …] of one dtype, one for each example; or a tensor [examples, …] with one row for each. */
+/** A list with a sequence [length, …] per example, all of one dtype; or a tensor [examples, …] with a row each. */
 export type BucketColumn = HostTensor | readonly HostTensor[];
 
 export interface BucketByOptions {
-  /**
-   * Lengths of the batches, ascending. A sequence goes into the first bucket that it fits into, padded to its length.
-   */
+  /** Lengths of the batches, ascending. A sequence is padded to the length of the first bucket into which it fits. */
   readonly buckets: readonly number[];
-  /** Examples in a batch. */
+  /** Number of examples in a batch. */
   readonly batch: number;
-  /** Value that pads sequences, for all or by name; default 0. For labels the `ignoreIndex` of the loss. */
+  /** Value that pads sequences, for all or by name; default 0. For labels, use the `ignoreIndex` of the loss. */
   readonly padding?: number | Readonly<Record<string, number>>;
-  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  /** Passes over the data. Default 1; `Infinity` goes on until the consumer stops. */
   readonly epochs?: number;
   /**
-   * Shuffles the examples of each bucket and the batches of all, differently in each epoch; without it, shortest first.
+   * Shuffles the examples within each bucket, and all batches, differently in each epoch. Default: shortest first.
    */
   readonly shuffle?: { readonly seed: number };
   /**
-   * The last, smaller batch of each bucket: `drop` (default), `keep`, or `pad` by repeating its last example. With `pad`
-   * every batch has `weights`, f32 [batch], as of `arrayDataset`.
+   * What to do with the last, smaller batch of each bucket: `drop` (default), `keep`, or `pad` by repeating its last
+   * example. With `pad` every batch has `weights`, f32 [batch], as in `arrayDataset`.
    */
   readonly partial?: "drop" | "keep" | "pad";
-  /** An example longer than the last bucket: `refuse` (default) throws, `drop` leaves it out of every pass. */
+  /** What to do with examples longer than the last bucket: `refuse` (default) throws, `drop` leaves them out. */
   readonly tooLong?: "refuse" | "drop";
 }
 
-/** A batch: [batch, length of the bucket, …] of each list of sequences, rows of each tensor. */
+/** A batch: [batch, length of the bucket, …] for each list of sequences, and rows of each tensor. */
 export type BucketBatch<T, O> = {
   readonly [K in keyof T]: T[K] extends readonly (infer H extends HostTensor)[]
     ? HostTensor<H["dtype"]>
@@ -73,11 +71,11 @@ const checkOptions = optionsCheck<BucketByOptions>(
 );
 
 /**
- * Batches of sequences of similar lengths, each padded to the length of its bucket. Each bucket has one shape, for
- * which a step is compiled once. The length of an example is that of its longest sequence. `bucketBy({ tokens, labels
- * }, { buckets: [16, 32], batch: 8, padding: { labels: -1 } })`. The trainer's option `programs` says how many compiled
- * shapes it keeps.
- * @throws MP_INVALID_ARGUMENT for options, an example that fits into no bucket, buckets without a batch
+ * Makes batches of sequences of similar lengths, each padded to the length of its bucket. Each bucket has one shape,
+ * for which a step is compiled once. The length of an example is that of its longest sequence. `bucketBy({ tokens,
+ * labels }, { buckets: [16, 32], batch: 8, padding: { labels: -1 } })`. The trainer's option `programs` sets how many
+ * compiled shapes it keeps.
+ * @throws MP_INVALID_ARGUMENT for invalid options, an example that fits into no bucket, and buckets without a batch
  * @throws MP_SHAPE_MISMATCH for different numbers of examples, or sequences that differ in more than their length
  */
 export function bucketBy<
@@ -148,7 +146,7 @@ interface PlannedBatch {
 interface Column {
   readonly name: string;
   readonly count: number;
-  /** Undefined for rows. */
+  /** Gives the length of an example's sequence; undefined for a tensor of rows. */
   readonly lengthOf: ((example: number) => number) | undefined;
   readonly rowsOf: (rows: readonly number[], length: number, padding: number) => HostTensor;
 }
@@ -207,7 +205,7 @@ function checkSequence(place: string, sequence: unknown, first: HostTensor): voi
   );
 }
 
-/** The examples of each bucket. */
+/** Assigns the examples to buckets. */
 function fillBuckets(
   columns: readonly Column[],
   count: number,
@@ -227,7 +225,7 @@ function fillBuckets(
   return members;
 }
 
-/** Sequences [≤ length, …] as one tensor [n, length, …]. */
+/** Pads sequences and stacks them to a tensor [n, length, …]. */
 function stackSequences(
   name: string,
   sequences: readonly HostTensor[],

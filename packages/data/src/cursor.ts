@@ -2,12 +2,12 @@ import type { MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { invalid } from "./errors.js";
 
-/** The fields of a cursor whose version and data have been checked. */
+/** The fields of a cursor, after its version and data have been checked. */
 export interface CursorFields {
   readonly [name: string]: Json | undefined;
 }
 
-/** @throws MP_INVALID_ARGUMENT for no cursor, or one of other data than `of` has */
+/** @throws MP_INVALID_ARGUMENT for a value that is not a cursor, or a cursor for other data */
 export function cursorFields(cursor: Json, signature: string, of = "this dataset"): CursorFields {
   const fields: CursorFields =
     typeof cursor === "object" && cursor !== null && !Array.isArray(cursor) ? (cursor as CursorFields) : {};

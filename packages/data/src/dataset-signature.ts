@@ -4,7 +4,7 @@ import { contentHash, shown } from "@mp/graph/internal";
 import { text as checkText, claim } from "./check-arguments.js";
 import { invalid } from "./errors.js";
 
-/** A longer value is shown by its hash. */
+/** Longer values are represented by their hash. */
 const LONGEST_VALUE = 100;
 /** Deepest nesting of a value. */
 const DEEPEST = 64;
@@ -15,12 +15,12 @@ const checkParts = claim(
 );
 
 /**
- * Names everything that batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x u8[40,
- * 3, 8, 8] 9c1f…`. Equal values give equal signatures, whatever the order of their keys; undefined values count as
- * absent. Tensors and typed arrays are shown by dtype, shape and a hash of their content, long lists and objects by a
- * hash.
+ * Describes everything that batches depend on, as the signature of an `indexedDataset`: `images batch 6, seed 1, x
+ * u8[40, 3, 8, 8] 9c1f…`. Equal values give equal signatures, whatever the order of their keys; undefined values
+ * count as absent. Tensors and typed arrays appear as dtype, shape and a hash of their content, long lists and
+ * objects as a hash.
  * @throws MP_INVALID_ARGUMENT for a part whose content cannot be hashed, such as a Map, a Date or a function
- * @param parts all that a batch is made of: pixels, labels, boxes, sizes, seeds
+ * @param parts everything that a batch is made of: pixels, labels, boxes, sizes, seeds
  */
 export function datasetSignature(kind: string, parts: Readonly<Record<string, unknown>>): string {
   checkText("datasetSignature: kind", kind);
@@ -29,7 +29,7 @@ export function datasetSignature(kind: string, parts: Readonly<Record<string, un
   return `${kind} ${words.join(", ")}`;
 }
 
-/** Quotes a name that is more than one word. */
+/** Quotes a name unless it is a single word. */
 const quoteName = (name: string): string => (/^[\w$]+$/.test(name) ? name : JSON.stringify(name));
 
 function sign(value: unknown, place: string, depth: number): string {

@@ -13,29 +13,29 @@ import { cursorFields, isCount, noCursor } from "./cursor.js";
 import { invalid } from "./errors.js";
 import { transformInPlace } from "./row-place.js";
 
-/** One pass over a dataset. A pass that threw is over; start the next one from its last `cursor`. */
+/** One pass over a dataset. A pass ends when it throws; start the next one from its last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
-  /** The place after the last returned batch: `iterate(cursor)` continues with the next one. */
+  /** The position after the last returned batch: `iterate(cursor)` continues with the next one. */
   readonly cursor: Json;
 }
 
 /**
- * Batches in an order that depends on the dataset alone, so that a run that was stopped continues with the same
+ * Batches in an order that depends only on the dataset, so that a run that was stopped continues with the same
  * batches. `for await` over the dataset itself starts at the beginning.
  */
 export interface Dataset<B> extends AsyncIterable<B> {
   /**
-   * Starts at the beginning of a pass, or at a cursor of this dataset, which includes its pass. Shuffles and
-   * augmentations differ between passes as between epochs: pass 1 of two epochs has epochs 2 and 3.
-   * @param pass counts from 0, the default; without a cursor
-   * @throws MP_INVALID_ARGUMENT for a cursor of other data or other batch sizes
+   * Starts at the beginning of a pass, or at a cursor of this dataset, which contains its pass. Shuffles and
+   * augmentations differ between passes as they do between epochs: pass 1 of two epochs has epochs 2 and 3.
+   * @param pass counts from 0, the default; only without a cursor
+   * @throws MP_INVALID_ARGUMENT for a cursor for other data or other batch sizes
    */
   iterate(cursor?: Json, pass?: number): BatchIterator<B>;
-  /** Examples that each pass leaves out, such as those of a smaller last batch; undefined if unknown. */
+  /** Number of examples that each pass leaves out, as in a smaller last batch; undefined if unknown. */
   readonly dropped?: number;
 }
 
-/** A batch's place: `index` counts from 0 within `epoch`, which counts from 0 over all passes. */
+/** A batch's position: `index` counts from 0 within `epoch`, which counts from 0 over all passes. */
 export interface BatchPosition {
   readonly epoch: number;
   readonly index: number;
@@ -43,16 +43,16 @@ export interface BatchPosition {
 
 export interface IndexedDatasetOptions<B> {
   /**
-   * Everything that the batches depend on (data, sizes, seed), as `datasetSignature` names it; a cursor is refused
-   * where this differs.
+   * Everything that the batches depend on (data, sizes, seed), as `datasetSignature` describes it; a cursor with
+   * another signature is refused.
    */
   readonly signature: string;
   readonly batchesPerEpoch: number;
-  /** Passes over the data: 1 unless given, `Infinity` to go on until the consumer stops. */
+  /** Passes over the data. Default 1; `Infinity` goes on until the consumer stops. */
   readonly epochs?: number;
-  /** Examples that each epoch leaves out, if any. */
+  /** Number of examples that each epoch leaves out; default none. */
   readonly dropped?: number;
-  /** Must depend on nothing but the position. */
+  /** Makes a batch; the result must depend only on the position. */
   readonly batch: (position: BatchPosition) => B | Promise<B>;
 }
 
@@ -68,8 +68,7 @@ const checkOptions = optionsCheck<IndexedDatasetOptions<unknown>>(
 );
 
 /**
- * A dataset from a function of the batch's position: use it to make a custom dataset. `datasetSignature` identifies the
- * data.
+ * Makes a custom dataset from a function of the batch's position. `datasetSignature` helps to identify the data.
  * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, such as an epoch without batches
  */
 export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B> {

@@ -1,4 +1,4 @@
-/** Errors of this package, by their code. */
+/** This package's errors, by their code. */
 import { MpError } from "@mp/core";
 
 type Details = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ export const invalid = (message: string, details: Details = {}): MpError<"MP_INV
 export const mismatch = (message: string): MpError<"MP_SHAPE_MISMATCH"> =>
   new MpError("MP_SHAPE_MISMATCH", message);
 
-/** MP_PARSE for the content of a file or folder. */
+/** MP_PARSE for invalid content of a file or folder. */
 export const fileError = (
   path: string,
   what: string,

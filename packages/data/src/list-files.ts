@@ -4,10 +4,10 @@ import { join, sep } from "node:path";
 import { ioError } from "./errors.js";
 
 /**
- * Files below a directory whose name ends in one of the extensions, as paths relative to it with `/`, in
- * code-unit order: the same list on every file system. Hidden entries and `node_modules` are passed over;
- * links to files are followed, links to directories if asked, each directory being entered once.
- * @throws MP_IO when the directory is missing or is none
+ * Lists the files below a directory whose name has one of the extensions, as relative paths with `/`, in code-unit
+ * order: the same list on every file system. Hidden entries and `node_modules` are left out. Links to files are
+ * followed, links to directories only if asked; each directory is entered once.
+ * @throws MP_IO if the directory is missing or is not a directory
  */
 export async function listFiles(
   directory: string,
@@ -39,9 +39,9 @@ export async function listFiles(
 }
 
 /**
- * Names of the directories in a directory, in code-unit order, and of links to such; hidden ones, and links to one
- * that this one lies in, are passed over.
- * @throws MP_IO when the directory is missing or is none
+ * Lists the names of directories in a directory, and of links to directories, in code-unit order. Hidden ones are
+ * left out, and links to a directory that contains this one.
+ * @throws MP_IO if the directory is missing or is not a directory
  */
 export async function listFolders(directory: string): Promise<string[]> {
   const names: string[] = [];
@@ -65,7 +65,7 @@ async function leadsToAnother(directory: string, link: string): Promise<boolean>
 const hasExtension = (name: string, extensions: readonly string[]): boolean =>
   extensions.some((extension) => name.toLowerCase().endsWith(extension));
 
-/** Lists a directory in a fixed order, so that of two paths to one directory the same is used everywhere. */
+/** Lists a directory in a fixed order, so that of several paths to one directory the same is used on every system. */
 async function readEntries(directory: string): Promise<Dirent[]> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });

@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 
-/** Loads optional packages. @throws MP_BACKEND_UNAVAILABLE naming the command that installs it */
+/** Loads optional packages. @throws MP_BACKEND_UNAVAILABLE naming the command that installs them */
 export async function loadReader<T>(what: string, packages: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();

@@ -1,13 +1,13 @@
 import { claim, integer } from "./check-arguments.js";
 
 /**
- * Seeded random numbers for data: shuffles and generated examples. Not the generator of the graph
- * (dropout masks and initial values come from core), and not for secrets.
+ * Seeded random numbers for data: shuffles and generated examples. Dropout masks and initial values come from core's
+ * generator instead. Not for secrets.
  */
 export interface RandomStream {
   /** Uniform in [0, 1), a multiple of 2^-32. */
   uniform(): number;
-  /** Uniform integer in 0 … limit-1, for a limit of 1 … 2^32. @throws MP_INVALID_ARGUMENT for another limit */
+  /** A uniform integer below the limit, which is 1 … 2^32. @throws MP_INVALID_ARGUMENT for another limit */
   integer(limit: number): number;
   /** Standard normal. */
   normal(): number;
@@ -22,9 +22,9 @@ const checkStream = claim(
 const checkLength = integer(0, 2 ** 31);
 
 /**
- * Makes the random stream of these keys (safe integers), the same on every machine. Streams of other keys, or of more
- * keys, are independent, so `randomStream(seed, epoch)` needs no state of earlier epochs.
- * @throws MP_INVALID_ARGUMENT for a key that is no safe integer
+ * Makes the random stream of these keys (safe integers), the same on every machine. Streams of different keys are
+ * independent, so `randomStream(seed, epoch)` needs no state from earlier epochs.
+ * @throws MP_INVALID_ARGUMENT for a key that is not a safe integer
  */
 export function randomStream(...keys: readonly number[]): RandomStream {
   for (const key of keys) checkKey("randomStream: key", key);
@@ -46,7 +46,7 @@ export function randomStream(...keys: readonly number[]): RandomStream {
   return { uniform, integer, normal };
 }
 
-/** A permutation of 0 … length-1 (Fisher and Yates). @throws MP_INVALID_ARGUMENT for a length beyond 0 … 2^31 */
+/** A permutation of 0 … length-1 (Fisher and Yates). @throws MP_INVALID_ARGUMENT for a length outside 0 … 2^31 */
 export function permutation(length: number, stream: RandomStream): Uint32Array {
   checkLength("permutation: length", length);
   checkStream("permutation: stream", stream);

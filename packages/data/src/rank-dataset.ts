@@ -4,11 +4,11 @@ import { type BatchIterator, checkDataset, type Dataset, withCursor } from "./da
 
 const count = integer(1);
 /**
- * The share of one rank of a data-parallel run: of each `size` batches in turn, the batch number `rank`. Last batches
- * of a pass that are fewer than the ranks are dropped, so that every rank gets the same number. Cursors are those of
- * the original dataset between two turns, the same on all ranks. Every rank makes all batches and keeps its own.
+ * The share of one rank in a data-parallel run: batch number `rank` out of every `size` batches. If a pass ends with
+ * fewer batches than ranks, these are dropped, so that every rank gets the same number. Cursors are the original
+ * dataset's between two such turns, the same on all ranks. Every rank makes all batches and keeps its own.
  * @param ranks those of the trainer, or `{ rank, size }`
- * @throws MP_INVALID_ARGUMENT for what is no dataset, or no rank from 0 to below `size`
+ * @throws MP_INVALID_ARGUMENT for a value that is not a dataset, or a rank that is not from 0 to below `size`
  */
 export function rankDataset<B>(
   dataset: Dataset<B>,

@@ -1,5 +1,5 @@
 /**
- * Binary files whose header says how long they are, read as untrusted data: nothing is allocated before the header's
+ * Reads binary files whose header gives their length, as untrusted data: nothing is allocated before the header's
  * sizes are compared with the file's own size.
  */
 
@@ -12,17 +12,17 @@ import { MOST_BYTES } from "./data-size.js";
 import { fileError } from "./errors.js";
 import { asMpError, sizeOfFile } from "./regular-file.js";
 
-/** Deflate's best ratio, 258 bytes for 2 bits, rounded up; a file that declares more than that is invalid. */
+/** Deflate's highest ratio, 258 bytes for 2 bits, rounded up; a file that declares more is invalid. */
 const GREATEST_RATIO = 1032;
 
-/** What the first bytes of a file say: its length, or how many bytes are needed to tell. */
+/** What the first bytes of a file tell: the total length, or how many bytes are needed to know it. */
 export type Measured = { readonly totalBytes: number } | { readonly neededBytes: number };
 
 /**
- * Reads the bytes of a file, unpacked if its first two bytes say that it is gzipped.
- * @param measure gets the file's first bytes, at first none, until it knows the length
- * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is shorter or longer than it says, or no sound
- * gzip file
+ * Reads the bytes of a file, and unpacks it if its first two bytes are those of gzip.
+ * @param measure gets the file's first bytes, initially none, until it knows the length
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is shorter or longer than its header says, and
+ *   for an invalid gzip file
  */
 export async function readBytes(
   path: string,

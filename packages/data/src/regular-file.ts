@@ -3,7 +3,7 @@ import { MpError } from "@mp/core";
 import { ioError } from "./errors.js";
 
 /**
- * The size in bytes of a file before it is opened. Pipes, which may never end, and devices are refused unopened.
+ * The size of a file in bytes, read before it is opened. Pipes, which may never end, and devices are refused.
  * @throws MP_IO for a missing or unreadable file, or one that is not regular
  */
 export async function sizeOfFile(path: string): Promise<number> {
@@ -17,7 +17,7 @@ export async function sizeOfFile(path: string): Promise<number> {
   });
 }
 
-/** Turns failures of the file into MP_IO and those of the unpacker into MP_PARSE; others stay. */
+/** Turns failures of the file into MP_IO and those of unpacking into MP_PARSE; other errors stay. */
 export function asMpError(path: string, error: unknown): unknown {
   if (MpError.is(error) || !(error instanceof Error)) return error;
   const { code: given, message } = error as NodeJS.ErrnoException;

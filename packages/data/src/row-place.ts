@@ -1,11 +1,11 @@
-/** The place in a file that an example comes from, for messages; a transformed example keeps it. */
+/** Tracks the place in a file from which an example comes, for messages; a transformed example keeps it. */
 import { MpError } from "@mp/core";
 
 export interface RowPlace {
   readonly path: string;
-  /** Counts from 1, without a header. */
+  /** Number of the row, from 1, without a header. */
   readonly row: number;
-  /** The line that the row begins in, of text. */
+  /** The line in which the row begins; only for text. */
   readonly line?: number;
 }
 
@@ -21,11 +21,11 @@ export function findPlace(value: unknown): RowPlace | undefined {
   return isObject(value) ? places.get(value) : undefined;
 }
 
-/** `train.jsonl: row 17 (line 18)`. */
+/** Formats a place: `train.jsonl: row 17 (line 18)`. */
 export const formatPlace = ({ path, row, line }: RowPlace): string =>
   `${path}: row ${row}${line === undefined ? "" : ` (line ${line})`}`;
 
-/** Transforms an example. The result keeps its place, and an MpError names it. */
+/** Transforms an example. The result keeps the example's place, and an MpError names it. */
 export async function transformInPlace<B, C>(value: B, transform: (value: B) => C | Promise<C>): Promise<C> {
   const place = findPlace(value);
   if (place === undefined) return transform(value);

@@ -1,4 +1,4 @@
-/** Python's layout of a repository in the cache: `blobs`, `refs` and `snapshots`, whose files are links to blobs. */
+/** Keeps repositories in Python's cache layout: `blobs`, `refs` and `snapshots`, whose files are links to blobs. */
 import { mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { errorCode } from "@mp/wheels/file-failure";
@@ -10,14 +10,14 @@ export const snapshotFolder = ({ folder }: Repository, commit: string): string =
 export const blobPath = ({ folder }: Repository, name: string): string => join(folder, "blobs", name);
 const refPath = ({ folder }: Repository, revision: string): string => join(folder, "refs", revision);
 
-/** Undefined where the file is not there. */
+/** The size of a file; undefined if it does not exist. */
 export const sizeIfThere = (path: string): Promise<number | undefined> =>
   stat(path).then(
     (found) => (found.isFile() ? found.size : undefined),
     () => undefined,
   );
 
-/** Puts a text in place by one rename. `folder` is on the same disk, and nobody reads unfinished files there. */
+/** Replaces a file by one rename. `folder` is on the same disk, and nobody reads unfinished files there. */
 export async function replaceFile(folder: string, path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const partial = partialPath(folder);
@@ -25,7 +25,7 @@ export async function replaceFile(folder: string, path: string, text: string): P
   await rename(partial, path);
 }
 
-/** The commit that a branch or tag had when it was last asked for. */
+/** The commit that a branch or tag had when the hub was last asked. */
 export const readRef = (repository: Repository, revision: string): Promise<string | undefined> =>
   readFile(refPath(repository, revision), "utf8").then(
     (text) => text.trim(),
@@ -37,7 +37,7 @@ export async function keepRef(repository: Repository, revision: string, commit: 
   await replaceFile(repository.folder, refPath(repository, revision), commit);
 }
 
-/** Makes a file of the snapshot a link to its blob, or a file of its own where there are no links. */
+/** Makes a file of the snapshot a link to its blob, or a copy on systems without links. */
 export async function linkBlob(blob: string, path: string, folder: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const partial = partialPath(folder);
@@ -53,7 +53,7 @@ export async function linkBlob(blob: string, path: string, folder: string): Prom
   }
 }
 
-/** Files of a snapshot, with slashes; those whose blobs are gone are left out. */
+/** Lists the files of a snapshot, with slashes, except those whose blobs are gone. */
 export async function presentFiles(snapshot: string): Promise<string[]> {
   const names = await readdir(snapshot, { recursive: true }).catch(() => []);
   const sizes = await Promise.all(names.map((name) => sizeIfThere(join(snapshot, name))));

@@ -3,9 +3,9 @@ import { MpError } from "@mp/graph";
 import { staysInside } from "./repository.js";
 
 /**
- * Selects the files that match any of the patterns; all files without patterns. `lacking` lists names without wildcards
- * that no file has, or all patterns if no file matches. A single pattern may match nothing, since models have different
- * files.
+ * Selects the files that match any of the patterns; all files if there are none. `lacking` lists names without
+ * wildcards that no file has, or all patterns if no file matches. A single pattern may match nothing, because models
+ * have different files.
  * @throws MP_PARSE for a file that leads out of its folder
  */
 export function chooseFiles<F extends { readonly path: string }>(
@@ -33,7 +33,7 @@ export function listPaths(paths: readonly string[]): string {
   return paths.length === 0 ? "no file" : `${paths.slice(0, 5).join(", ")}${more}`;
 }
 
-/** `*` and `?` match slashes too, as in Python; a pattern that ends in a slash matches everything below it. */
+/** Compiles a pattern. `*` and `?` match slashes too, as in Python; a final slash matches everything below. */
 function compilePattern(pattern: string): (path: string) => boolean {
   const whole = pattern.endsWith("/") ? `${pattern}*` : pattern;
   const source = whole

@@ -27,26 +27,26 @@ import { readSettings } from "./settings.js";
 export interface Progress {
   /** The file that is being downloaded. */
   readonly file: string;
-  /** Bytes of all files asked for that are here. */
+  /** Bytes of the requested files that have arrived or were there. */
   readonly bytes: number;
-  /** Bytes of all files asked for. */
+  /** Total bytes of the requested files. */
   readonly totalBytes: number;
 }
 
 export interface DownloadOptions {
   /** A branch, a tag or a commit. Default `main`. */
   readonly revision?: string;
-  /** Names, or patterns with `*` and `?`, of the files that are needed. Default: all. */
+  /** Names of the files to download, or patterns with `*` and `?`. Default: all. */
   readonly files?: readonly string[];
   /** The address of the hub. Default: `HF_ENDPOINT`, or `https://huggingface.co`. */
   readonly endpoint?: string;
   /** The folder of the cache. Default: `HF_HUB_CACHE`, `HF_HOME/hub`, or `~/.cache/huggingface/hub`. */
   readonly cache?: string;
-  /** Uses only the cache, never the network. Default: `HF_HUB_OFFLINE`. */
+  /** Whether to use only the cache, never the network. Default: `HF_HUB_OFFLINE`. */
   readonly offline?: boolean;
-  /** For private and gated repositories; false sends none. Default: `HF_TOKEN`, or what `hf auth login` stored. */
+  /** Token for private and gated repositories; false sends none. Default: `HF_TOKEN`, or that of `hf auth login`. */
   readonly token?: string | false;
-  /** Called whenever bytes have arrived. */
+  /** Called when bytes have arrived. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -82,8 +82,8 @@ const OPTIONS = {
 /**
  * Downloads the missing files of a repository, `org/model` or `datasets/org/name`, and returns the folder of its
  * snapshot. Its files are links into the cache, which Python's huggingface_hub shares.
- * @throws MP_INVALID_ARGUMENT for wrong options and files that the repository lacks; MP_IO for what the hub, the
- * network or the disk refuses, and for what is missing offline; MP_PARSE for bytes that are not the listed ones
+ * @throws MP_INVALID_ARGUMENT for invalid options and files that the repository lacks; MP_IO if the hub, the network
+ *   or the disk fails, and for files missing offline; MP_PARSE for bytes that differ from the listed ones
  */
 export async function download(repo: string, options: DownloadOptions = {}): Promise<string> {
   const { revision, files, onProgress, ...given } = readOptions("download", options, OPTIONS, {

@@ -1,4 +1,4 @@
-/** Downloads one file to its place among the blobs: by range, resumed, checked, renamed when whole. */
+/** Downloads one file to its place among the blobs: by range, resumed, checked, and renamed when complete. */
 import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { MpError } from "@mp/graph";
@@ -17,7 +17,7 @@ export interface BlobRequest {
 
 /**
  * @param final the path of the blob
- * @throws MP_IO, MP_PARSE for bytes that are not the listed ones
+ * @throws MP_IO, MP_PARSE for bytes that differ from the listed ones
  */
 export async function fetchBlob(asked: BlobRequest, final: string): Promise<void> {
   const partial = await claimPartial(final);
@@ -36,7 +36,7 @@ export async function fetchBlob(asked: BlobRequest, final: string): Promise<void
   }
 }
 
-/** Continues what another download left, or starts again if that is damaged. */
+/** Continues an earlier download, or starts again if its bytes are damaged. */
 async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Promise<void> {
   const { file } = asked;
   const blob: Unfinished = { handle, filled: (await handle.stat()).size };
@@ -54,7 +54,7 @@ async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Pr
   }
 }
 
-/** A file that is written from its beginning, with the number of bytes so far. */
+/** An unfinished file, with the number of bytes written from its beginning. */
 interface Unfinished {
   readonly handle: FileHandle;
   filled: number;
@@ -98,7 +98,7 @@ async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinish
     throw unreachable(path, hub.endpoint, new Error(`it ends after ${blob.filled} bytes`));
 }
 
-/** A server may ignore the range and send the file from its beginning. */
+/** Checks that the answer continues the file: a server may ignore the range and send it from the beginning. */
 async function expectContinuation(
   hub: Hub,
   path: string,

@@ -1,4 +1,4 @@
-/** The files of a repository at a commit: asked of the hub by its library, kept in the cache as Python keeps them. */
+/** Lists the files of a repository at a commit, by the hub's library; the list is cached as Python caches it. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { datasetInfo, listFiles, modelInfo } from "@huggingface/hub";
@@ -8,21 +8,21 @@ import type { Repository } from "./repository.js";
 import { type Hub, request, TransientError, unreachable, withRetries } from "./request.js";
 
 export interface RemoteFile {
-  /** With slashes, relative to the repository. */
+  /** The path in the repository, with slashes. */
   readonly path: string;
   readonly sizeBytes: number;
-  /** Git's name of the blob: SHA-1 of `blob <size>\0` and the bytes; of a pointer's, where there is a `sha256`. */
+  /** Git's id of the blob: SHA-1 of `blob <size>\0` and the bytes; with a `sha256`, that of the LFS pointer. */
   readonly blobId: string;
-  /** The sum of a large file's bytes. */
+  /** The SHA-256 of a large file's bytes. */
   readonly sha256: string | undefined;
 }
 
-/** The name of the file's bytes in the cache. */
+/** The name of the file's blob in the cache. */
 export const blobName = ({ sha256, blobId }: RemoteFile): string => sha256 ?? blobId;
 
 export const isCommit = (revision: string): boolean => /^[0-9a-f]{40}$/.test(revision);
 
-/** Limit of a whole answer of the API; its pages are small. */
+/** Time limit for a whole answer of the API, whose pages are small. */
 const ANSWER_MS = 60_000;
 
 /** @throws MP_IO, MP_PARSE for an answer without a commit */
@@ -39,7 +39,7 @@ export async function fetchCommit(
   throw badAnswer(hub, `the commit of ${path} at ${revision}`, sha);
 }
 
-/** @throws MP_IO, MP_PARSE for files without sizes and sums, or outside of the repository */
+/** @throws MP_IO, MP_PARSE for files without size or checksum, or outside of the repository */
 export function fetchFiles(
   hub: Hub,
   { type, name, path }: Repository,
@@ -78,7 +78,7 @@ const badAnswer = ({ endpoint }: Hub, what: string, got: unknown): MpError =>
     { details: { endpoint } },
   );
 
-/** Makes the library use our requests, and retries answers that break off. */
+/** Makes the library use this package's requests, and retries answers that break off. */
 const withLibrary = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) => Promise<T>): Promise<T> =>
   withRetries(() =>
     ask((url, init = {}) => {
@@ -94,7 +94,7 @@ const withLibrary = <T>(hub: Hub, what: string, ask: (fetching: typeof fetch) =>
 const VERSION = 1;
 const listPath = (folder: string, commit: string): string => join(folder, "trees", `${commit}.json`);
 
-/** Reads the stored list of this package or of Python; undefined without a readable one. */
+/** Reads the list that this package or Python stored; undefined if there is none that can be read. */
 export async function readList({ folder }: Repository, commit: string): Promise<RemoteFile[] | undefined> {
   try {
     const { format_version, files } = JSON.parse(await readFile(listPath(folder, commit), "utf8"));

@@ -7,8 +7,8 @@ import { isCommit, readList } from "./listing.js";
 import type { Repository } from "./repository.js";
 
 /**
- * Finds the folder of a snapshot with all requested files. The files of a repository are known from the list that its
- * download stored; without one, as after older versions of Python, the files present count as all.
+ * Finds the folder of a snapshot with all requested files. The list that a download stored tells the repository's
+ * files; without one, as after older versions of Python, the files that are present count as all.
  * @throws MP_IO naming what is missing
  */
 export async function findSnapshot(

@@ -1,6 +1,6 @@
 /**
- * Unfinished files beside their final place, named `<blob>.<owner>.incomplete`. A process downloads only while no other
- * has a live one there, writes to its own, and renames it when it is whole. A dead process leaves nothing locked.
+ * Unfinished files beside their final place, named `<blob>.<owner>.incomplete`. A process downloads only while no
+ * other has a live file there, and renames its own file when complete. A dead process leaves nothing locked.
  */
 import { readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -9,18 +9,18 @@ import { isAbandoned, ownName } from "@mp/wheels/publish";
 import { sizeIfThere } from "./cache.js";
 
 const SUFFIX = ".incomplete";
-/** The owner of a file whose download failed and may go on. */
+/** The owner in the name of a file whose download failed and may be continued. */
 const NOBODY = "left";
-/** How long a file may stop growing before others stop waiting for it. */
+/** After this time without growth of a file, others stop waiting for it. */
 const SILENT_MS = 60_000;
 const LOOK_MS = 200;
 
 const partialPath = (final: string, owner: string): string => `${final}.${owner}${SUFFIX}`;
 
 /**
- * Claims a path for the unfinished file, which may hold bytes of earlier downloads. Waits while another process
+ * Claims a path for the unfinished file, which may contain bytes of earlier downloads. Waits while another process
  * downloads it.
- * @returns undefined when the file is at its final place
+ * @returns undefined if the file is at its final place
  */
 export async function claimPartial(final: string): Promise<string | undefined> {
   const own = partialPath(final, ownName());
@@ -42,7 +42,7 @@ export async function claimPartial(final: string): Promise<string | undefined> {
   }
 }
 
-/** Continues the largest of the files that others left, and removes the rest of them. */
+/** Takes over the largest of the files that others left, and removes the rest. */
 async function takeLargest(others: readonly OtherPartial[], own: string): Promise<void> {
   const [largest, ...rest] = others.filter(({ isLeft }) => isLeft).sort((a, b) => b.sizeBytes - a.sizeBytes);
   if (largest === undefined) return;
@@ -53,11 +53,11 @@ async function takeLargest(others: readonly OtherPartial[], own: string): Promis
   for (const { path } of rest) await rm(path, { force: true });
 }
 
-/** Bytes of the blob that an earlier download left. */
+/** Number of bytes of the blob that an earlier download left. */
 export const leftBytes = async (final: string): Promise<number> =>
   (await sizeIfThere(partialPath(final, NOBODY))) ?? 0;
 
-/** Leaves an unfinished file to the next download. */
+/** Leaves an unfinished file for the next download. */
 export const leavePartial = (partial: string, final: string): Promise<void> =>
   rename(partial, partialPath(final, NOBODY)).catch(() => undefined);
 
@@ -65,9 +65,9 @@ export const leavePartial = (partial: string, final: string): Promise<void> =>
 interface OtherPartial {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Its download has ended. */
+  /** Whether its download has ended. */
   readonly isLeft: boolean;
-  /** Another process downloads it, and it has grown lately. */
+  /** Whether another process downloads it and it has grown recently. */
   readonly isLive: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Parses the name of a repository: its part of addresses and its folder in the cache. */
+/** Parses the name of a repository into its part of addresses and its folder in the cache. */
 import { join } from "node:path";
 import { checks } from "@mp/graph/internal";
 
@@ -6,13 +6,13 @@ export interface Repository {
   readonly type: "model" | "dataset";
   /** `org/name`, without the type. */
   readonly name: string;
-  /** As in addresses: data sets begin with `datasets/`. */
+  /** The name in addresses, where data sets begin with `datasets/`. */
   readonly path: string;
-  /** The folder in the cache, as Python's huggingface_hub lays it out. */
+  /** The folder in the cache, named as by Python's huggingface_hub. */
   readonly folder: string;
 }
 
-/** The beginning of names in addresses, by type. */
+/** Prefix of names in addresses, by type. */
 const PREFIXES = { model: "", dataset: "datasets/" } as const;
 const PART = "[A-Za-z0-9_](?:[\\w.-]{0,94}[A-Za-z0-9_])?";
 const NAME = new RegExp(`^(?:${PART}/)?${PART}$`);
@@ -25,7 +25,7 @@ const isName = checks.claim(
   },
 );
 
-/** @throws MP_INVALID_ARGUMENT for what cannot be a name */
+/** @throws MP_INVALID_ARGUMENT for a value that cannot be a name */
 export function parseRepository(given: string, cache: string): Repository {
   isName("download: the repository", given);
   const type = given.startsWith(PREFIXES.dataset) ? "dataset" : "model";
@@ -34,7 +34,7 @@ export function parseRepository(given: string, cache: string): Repository {
   return { type, name, path: given, folder };
 }
 
-/** Whether a name with slashes stays inside of the folder that it is joined to, on every system. */
+/** Whether a name with slashes stays inside of the folder it is joined to, on every system. */
 export const staysInside = (name: string): boolean =>
   !/[\\\0]|^[A-Za-z]:/.test(name) &&
   name.split("/").every((part) => part !== "" && part !== "." && part !== "..");

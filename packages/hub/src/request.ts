@@ -1,14 +1,14 @@
-/** Requests to the hub: errors by status, and retries. */
+/** Sends requests to the hub, with errors by status, and retries. */
 import { setTimeout as wait } from "node:timers/promises";
 import { MpError } from "@mp/graph";
 import type { Settings } from "./settings.js";
 
 export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs">;
 
-/** A failure that may be gone at the next attempt. */
+/** A failure that another attempt may fix. */
 export class TransientError extends Error {
   readonly failure: MpError;
-  /** The pause that the server asks for. */
+  /** The pause that the server asks for, in milliseconds. */
   readonly afterMs: number;
 
   constructor(failure: MpError, afterMs = 0) {
@@ -18,9 +18,9 @@ export class TransientError extends Error {
   }
 }
 
-/** Attempts in a row without a new byte. */
+/** Number of attempts in a row without a new byte. */
 const ATTEMPTS = 5;
-/** The pause after the first failure in a row; it doubles with each. */
+/** Pause after the first failure in a row; it doubles with each. */
 const PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
@@ -42,7 +42,7 @@ export async function withRetries<T>(attempt: () => Promise<T>, reached: () => n
   }
 }
 
-/** Advice about an answer, by its status. */
+/** Advice by the answer's status. */
 const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
   401: (endpoint) =>
     `it is private or does not exist, or the token is not valid: check the name, and give a token of ${endpoint}/settings/tokens as token or in HF_TOKEN`,
@@ -51,13 +51,13 @@ const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
   404: () => "there is no such repository, revision or file: check the name and the revision",
   429: () => "the hub wants fewer requests: try again later, or give a token as token or in HF_TOKEN",
 };
-/** Statuses below 500 that are worth another attempt. */
+/** Statuses below 500 that justify another attempt. */
 const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Fetches once. The token goes to the hub's own address only.
- * @param what the subject of messages: `org/model`
- * @throws MP_IO for a final answer; TransientError for one worth another attempt and for no answer
+ * Fetches once. The token is sent only to the hub's own address.
+ * @param what the subject of messages, such as `org/model`
+ * @throws MP_IO for a final answer; TransientError for one that justifies another attempt, and without an answer
  */
 export async function request(
   hub: Hub,
@@ -84,13 +84,13 @@ export async function request(
     : failure;
 }
 
-/** The pause that the server asks for, in milliseconds; the hub itself says `RateLimit: "api";r=0;t=55`. */
+/** The pause that the server asks for, in milliseconds; the hub's own header is `RateLimit: "api";r=0;t=55`. */
 function retryAfterMs({ headers }: Response): number {
   const [, limited] = /\bt=(\d+)/.exec(headers.get("ratelimit") ?? "") ?? [];
   return 1000 * (Number(headers.get("retry-after") ?? limited) || 0);
 }
 
-/** TransientError: there was no answer, or it broke off. */
+/** A TransientError for a missing answer, or one that broke off. */
 export function unreachable(what: string, endpoint: string, cause: unknown): TransientError {
   const { code, message } = (cause instanceof Error ? (cause.cause ?? cause) : {}) as NodeJS.ErrnoException;
   const said = typeof code === "string" ? code : (message ?? String(cause));

@@ -1,4 +1,4 @@
-/** Settings of the environment, read as Python's huggingface_hub reads them; options come first. */
+/** Reads settings from the environment, as Python's huggingface_hub does; options take precedence. */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,12 +8,12 @@ import { checks } from "@mp/graph/internal";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Settings {
-  /** Without a slash at its end. */
+  /** The hub's address, without a final slash. */
   readonly endpoint: string;
   readonly cache: string;
   readonly offline: boolean;
   readonly token: string | undefined;
-  /** A connection that is silent for longer counts as cut. */
+  /** A connection that is silent for longer counts as broken. */
   readonly timeoutMs: number;
 }
 
@@ -29,7 +29,7 @@ const isAddress = checks.claim(
   (value) => typeof value === "string" && /^https?:\/\//.test(value) && URL.canParse(value),
 );
 
-/** @throws MP_INVALID_ARGUMENT for an endpoint or a token that is none */
+/** @throws MP_INVALID_ARGUMENT for an invalid endpoint or token */
 export function readSettings(given: GivenSettings, environment: Environment): Settings {
   const { HF_ENDPOINT, HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT } = environment;
   const home = hubHome(environment);
@@ -59,7 +59,7 @@ function hubHome(environment: Environment): string {
   return expandPath(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
 }
 
-/** Finds the token; empty ones do not count. */
+/** Finds the token; empty ones are ignored. */
 function readToken(home: string, environment: Environment): string | undefined {
   const { HF_TOKEN, HUGGING_FACE_HUB_TOKEN, HF_TOKEN_PATH, HF_HUB_DISABLE_IMPLICIT_TOKEN } = environment;
   if (isTrue(HF_HUB_DISABLE_IMPLICIT_TOKEN)) return undefined;
@@ -79,7 +79,7 @@ function readIfThere(file: string): string | undefined {
 
 const isTrue = (value = ""): boolean => ["1", "ON", "YES", "TRUE"].includes(value.toUpperCase());
 
-/** `~` at the beginning, then `$NAME` and `${NAME}`, which stay if there is no such variable. */
+/** Expands `~` at the beginning, then `$NAME` and `${NAME}`, which stay if there is no such variable. */
 const expandPath = (path: string, environment: Environment): string =>
   path
     .replace(/^~(?=$|[/\\])/, () => homedir())

@@ -32,9 +32,9 @@ const BATCH_NORM = {
 
 /**
  * Batch normalization (Ioffe and Szegedy, arXiv 1502.03167): normalizes over all axes but the channels, by the
- * statistics of the batch in training and by running ones otherwise. Statistics are f32 under any policy; the running
- * variance is unbiased, as in PyTorch. They are model state: `apply` returns `[y, newState]`, and a skipped step leaves
- * them unchanged.
+ * batch's statistics in training and by running ones otherwise. Statistics are f32 under any policy; the running
+ * variance is unbiased, as in PyTorch. They are model state: `apply` returns `[y, newState]`, and a skipped step
+ * leaves them unchanged.
  * @throws MP_INVALID_ARGUMENT for a size below 1, a momentum outside 0 … 1 or an epsilon below 0
  */
 export function batchNorm(
@@ -59,7 +59,7 @@ export function batchNorm(
 }
 
 /**
- * Permutations that move the channels to the second axis and back; undefined if they are there. @throws
+ * Permutations that move the channels to the second axis and back; undefined if they are there already. @throws
  * MP_SHAPE_MISMATCH
  */
 function secondAxis(

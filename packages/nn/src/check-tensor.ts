@@ -3,14 +3,14 @@ import { asTensor } from "@mp/core/ops";
 import { mismatch } from "./errors.js";
 
 /**
- * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor, such as a missing name of the batch or host data
+ * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor, such as host data or a name the batch lacks
  */
 export function expectTensor(what: string, value: unknown): asserts value is Tensor {
   asTensor(value, what);
 }
 
 /**
- * Checks logits [..., classes] and labels [...]. Gives the number of classes.
+ * Checks logits [..., classes] and labels [...]. Returns the number of classes.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
  */
 export function expectLabels(what: string, logits: Tensor, labels: Tensor): number {
@@ -24,7 +24,7 @@ export function expectLabels(what: string, logits: Tensor, labels: Tensor): numb
   );
 }
 
-/** PyTorch's classes are the second axis, and so are the channels of a convolution; one-hot labels have all axes. */
+/** Advice for a wrong shape: PyTorch has classes in the second axis, like channels; one-hot labels have all axes. */
 function remedy({ shape: given }: Tensor, { shape }: Tensor): string {
   if (given.length > 0 && given.join() === shape.join()) {
     return "labels are class numbers, not one-hot rows: pass argMax(labels)";
@@ -37,7 +37,7 @@ function remedy({ shape: given }: Tensor, { shape }: Tensor): string {
 }
 
 /**
- * Checks that two tensors have one shape; nothing is broadcast.
+ * Checks that two tensors have the same shape; nothing is broadcast.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function expectAlike(what: string, pair: Readonly<Record<string, Tensor>>): void {

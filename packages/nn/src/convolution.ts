@@ -7,22 +7,22 @@ import type { Layer, Parameters } from "./layer.js";
 import { checkSizes, initializer, integers } from "./option-kinds.js";
 import { coreWindow, type WindowOptions, windowTable } from "./window-options.js";
 
-/** The kernel is [outputs, inputs / groups, k…], of a transposed convolution [inputs, outputs / groups, k…]. */
+/** The kernel is [outputs, inputs / groups, k…], or [inputs, outputs / groups, k…] for a transposed convolution. */
 export type ConvolutionParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 export type UnbiasedConvolutionParameters = Omit<ConvolutionParameters, "bias">;
 
-/** Strides default to 1. */
+/** Options of convolutions; strides default to 1. */
 export interface ConvolutionOptions extends WindowOptions {
   /** Number of channel groups, each convolved separately; default 1. */
   readonly groups?: number;
-  /** Default `heNormal`. */
+  /** Initializer of the kernel; default `heNormal`. */
   readonly kernel?: Initializer;
-  /** Default zeros; false for no bias, for example before a normalization. */
+  /** Initializer of the bias, default zeros; false for no bias, for example before a normalization. */
   readonly bias?: Initializer | false;
 }
 
 export interface TransposedConvolutionOptions extends ConvolutionOptions {
-  /** Rows added to the end of each axis, fewer than its stride; default 0. Not with padding `same`. */
+  /** Elements added at the end of each axis, fewer than its stride; default 0. Not with padding `same`. */
   readonly outputPadding?: number | readonly number[];
 }
 
@@ -39,8 +39,8 @@ const CONV = {
 const EXAMPLE = { example: '{ padding: "same" }' };
 
 /**
- * Convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…]. A kernel size of one number is square;
- * `[3]` and `[3, 3, 3]` are kernels over one and three axes.
+ * A convolution with channels first: [batch, inputs, d…] to [batch, outputs, o…]. A kernel size of one number is
+ * square; `[3]` and `[3, 3, 3]` are kernels over one and three axes.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, groups that do not divide both, or unknown options
  */
 export function convolution(
@@ -74,8 +74,8 @@ export function convolution(
 }
 
 /**
- * Transposed convolution, channels first: [batch, inputs, d…] to [batch, outputs, o…], o = d · stride with padding
- * `same`. It inverts the size change of `convolution` with the same options.
+ * A transposed convolution with channels first: [batch, inputs, d…] to [batch, outputs, o…], where o = d · stride
+ * with padding `same`. It reverses the size change of `convolution` with the same options.
  * @throws as `convolution`
  */
 export function transposedConvolution(
@@ -141,8 +141,8 @@ function convolutionLayer(
 }
 
 /**
- * Adds one number per channel, in a separate addition as in `dense`: an engine that multiplies halves natively rounds
- * the convolution first, and one that must add first convolves in f32.
+ * Adds one number per channel in a separate addition, as in `dense`: an engine with native half arithmetic rounds the
+ * convolution first, and an engine that must add before rounding convolves in f32.
  */
 function addBias(y: Tensor, bias: Tensor | undefined): Tensor {
   if (bias === undefined) return y;

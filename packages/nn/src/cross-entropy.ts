@@ -23,15 +23,15 @@ import { reduction } from "./option-kinds.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /**
-   * Weights of the labels, float or bool, of the labels' shape; 0 for padding. The mean divides by the total weight,
-   * which includes `weights` of the classes, and is 0 if that is 0. With `none` each loss is multiplied by its weight.
+   * Weights of the labels, float or bool, in the labels' shape; 0 for padding. The mean divides by the total weight,
+   * which includes the class `weights`, and is 0 if that is 0. With `none` each loss is multiplied by its weight.
    */
   readonly sampleWeights?: Tensor;
-  /** Szegedy et al. 2015: the fraction of each target that is spread over all classes, 0 … 1; default 0. */
+  /** Fraction of each target that is spread over all classes (Szegedy et al. 2015), 0 … 1; default 0. */
   readonly labelSmoothing?: number;
 }
 
-/** Accepts any value: core checks the index and the weights with the tensors. */
+/** Accepts any value: core checks the index and the weights together with the tensors. */
 const inCore: checks.Check = () => {};
 
 const CROSS_ENTROPY = {
@@ -43,11 +43,11 @@ const CROSS_ENTROPY = {
 };
 
 /**
- * Cross entropy of logits [..., classes] against labels i32 or i64 [...], the mean over all labels that are not
- * ignored. Computed in f32 through log-softmax, under any policy. `reduction: "none"` gives [n], one for each label in
- * row-major order.
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, or a smoothing outside 0 … 1; MP_SHAPE_MISMATCH unless
- * labels have the logits' shape without the last axis
+ * Cross entropy of logits [..., classes] against labels i32 or i64 [...]: the mean over all labels that are not
+ * ignored. It is computed in f32 through log-softmax under any policy. `reduction: "none"` gives [n], one for each
+ * label in row-major order.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, or a smoothing outside 0 … 1; MP_SHAPE_MISMATCH
+ *   unless labels have the logits' shape without the last axis
  */
 export function softmaxCrossEntropy(
   logits: Tensor,
@@ -78,7 +78,7 @@ export function softmaxCrossEntropy(
   return meanBy(sum, reduceSum(ofLabels === undefined ? own : mul(own, ofLabels)));
 }
 
-/** Whether each label counts; undefined if all do. */
+/** A bool mask of the labels that count; undefined if all do. */
 const countMask = (labels: Tensor, ignoreIndex: number | undefined): Tensor | undefined =>
   ignoreIndex === undefined ? undefined : not(equal(labels, ignoreIndex));
 

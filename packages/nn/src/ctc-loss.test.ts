@@ -8,11 +8,11 @@ const CLASSES = 3;
 const logits = Array.from({ length: TIME * 2 * CLASSES }, (_, i) => 2 * Math.sin(1 + 2.3 * i));
 const i32 = (data: readonly number[], shape: readonly number[]) => tensor(Int32Array.from(data), shape);
 
-/** Labels of a path of classes: repeats once, blanks left out. */
+/** Labels of a path of classes: repeats are merged, then blanks removed. */
 const collapsed = (path: readonly number[], blank: number): string =>
   path.filter((label, at) => label !== path[at - 1] && label !== blank).join();
 
-/** -log of the sum of the probabilities of all paths, one by one. */
+/** -log of the sum of the probabilities of all paths, computed one by one. */
 function exhaustive(
   scores: readonly number[],
   row: number,

@@ -33,24 +33,22 @@ import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-r
 import { reduction as reductionKind } from "./option-kinds.js";
 
 /**
- * `mean` (default) first divides the loss of each sequence by its number of labels, as in PyTorch; samples are
- * sequences.
+ * Options of `ctcLoss`; samples are sequences. `mean` (default) first divides the loss of each sequence by its number
+ * of labels, as in PyTorch.
  */
 export interface CtcLossOptions extends ReductionOptions {
   /** The blank class; default 0. */
   readonly blank?: number;
-  /**
-   * Whether a sequence too short for its labels has the loss 0, without gradient, instead of infinity; default false.
-   */
+  /** Whether a sequence too short for its labels has loss 0 without gradient, instead of infinity; default false. */
   readonly zeroInfinity?: boolean;
 }
 
 export interface CtcTargets {
   /** i32 [batch, most labels]; padding after the labels is ignored, but must be a class. */
   readonly labels: Tensor;
-  /** i32 [batch], each 0 … most labels. */
+  /** i32 [batch], each from 0 to most labels. */
   readonly labelLengths: Tensor;
-  /** i32 [batch], each 1 … time; default: all of the time. */
+  /** i32 [batch], each from 1 to time; default: time for all. */
   readonly inputLengths?: Tensor;
 }
 
@@ -64,15 +62,16 @@ const CTC_LOSS = {
   sampleWeights: sampleWeightsOption,
 };
 
-/** Stands for log 0; finite, so that its differences and gradients are finite. */
+/** Stands for log 0, but is finite, so that differences and gradients are finite. */
 const NEVER = -1e30;
 const IN_F32 = castingPolicy({ compute: "f32" });
 
 /**
- * Connectionist temporal classification (Graves et al. 2006): the negative log-likelihood of a label sequence over all its
- * alignments with the time steps of logits [time, batch, classes]. Computed in f32 under any policy, by a loop over time.
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a blank that is no class
- * @throws MP_SHAPE_MISMATCH for logits that are not [time, batch, classes], or targets of another batch
+ * Connectionist temporal classification (Graves et al. 2006): the negative log-likelihood of a label sequence over
+ * all its alignments with the time steps of logits [time, batch, classes]. Computed in f32 under any policy, by a
+ * loop.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a blank that is not a class
+ * @throws MP_SHAPE_MISMATCH for logits that are not [time, batch, classes], or targets of another batch size
  */
 export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOptions = {}): Tensor {
   const { blank, zeroInfinity, ...read } = readOptions("ctcLoss", options, CTC_LOSS, {
@@ -95,7 +94,7 @@ export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOpt
   return reduceLoss("ctcLoss", isMean ? div(each, maximum(cast(labelLengths, "f32"), 1)) : each, read);
 }
 
-/** [batch]: the forward variables (eq. 6 of the paper) at the end of each sequence, in logarithms. */
+/** The log-likelihoods [batch]: the forward variables (eq. 6 of the paper), in logarithms, at each sequence's end. */
 function logLikelihood(
   logProbabilities: Tensor,
   labels: Tensor,
@@ -139,7 +138,7 @@ function logLikelihood(
   return logSumExp([last(0), label]);
 }
 
-/** Whether the path may skip the blank before a state: its label differs from the label before. */
+/** Whether the path may skip the blank before a state: its label differs from the previous label. */
 function skips(path: Tensor, blank: number): Tensor {
   const [batch = 0, states = 0] = path.shape;
   if (states < 3) return expand(constant(tensor(Uint8Array.of(0), [1, 1], "bool")), [batch, states]);
@@ -151,7 +150,7 @@ function skips(path: Tensor, blank: number): Tensor {
   return and(isLabel, not(equal(path, before)));
 }
 
-/** Shifts states by this many places and fills in states of probability 0. */
+/** Shifts states by `by` positions and fills in states of probability 0. */
 function shift(x: Tensor, by: number): Tensor {
   const [batch = 0, states = 0] = x.shape;
   const never = expand(literal(NEVER), [batch, Math.min(by, states)]);

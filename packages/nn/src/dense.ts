@@ -8,9 +8,9 @@ import { checkSizes, initializer } from "./option-kinds.js";
 export type DenseParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
 export interface DenseOptions {
-  /** Default `glorotUniform`. */
+  /** Initializer of the kernel; default `glorotUniform`. */
   readonly kernel?: Initializer;
-  /** Default zeros. */
+  /** Initializer of the bias; default zeros. */
   readonly bias?: Initializer;
 }
 
@@ -20,8 +20,8 @@ const DENSE = {
 };
 
 /**
- * x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs]. @throws MP_INVALID_ARGUMENT for
- * sizes below 1, or unknown options
+ * A dense layer, x · kernel + bias: [..., inputs] to [..., outputs]. The kernel is [inputs, outputs].
+ * @throws MP_INVALID_ARGUMENT for sizes below 1, or unknown options
  */
 export function dense(inputs: number, outputs: number, options: DenseOptions = {}): Layer<DenseParameters> {
   checkSizes("dense", { inputs, outputs });

@@ -20,7 +20,7 @@ import { dropout, type LayerContext, sequential } from "./index.js";
 const SIZE = 20_000;
 const training: LayerContext = { training: true, key: key(5) };
 
-/** The mask of a rate, times its scale. */
+/** The dropout mask for a rate, times its scale. */
 const maskOf = (rate: number, context: LayerContext = training, drawn = 0): readonly number[] =>
   numbers(
     run({ drawn: tensor(Int32Array.of(drawn), []) }, ({ drawn }) => {

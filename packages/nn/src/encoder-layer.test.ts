@@ -8,7 +8,7 @@ const x: HostTensor<"f32"> = tensor(
   Float32Array.from({ length: 2 * 3 * 4 }, (_, index) => Math.sin(1 + index)),
   [2, 3, 4],
 );
-/** Differs from x at the last position. */
+/** Equals x except at the last position. */
 const other: typeof x = tensor(
   x.data.map((value, index) => (index % 12 < 8 ? value : 7)),
   x.shape,

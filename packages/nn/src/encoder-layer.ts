@@ -18,27 +18,27 @@ export type EncoderLayerParameters = {
   readonly norm: LayerNormParameters;
 };
 
-/** A sequence and its attention mask. */
+/** A sequence with an attention mask. */
 export interface EncoderInput {
   /** [batch, time, size] */
   readonly x: Tensor;
-  /** bool, true where a position may attend, of a shape that broadcasts to [batch, heads, time, time]. */
+  /** bool, true where a position may attend; the shape broadcasts to [batch, heads, time, time]. */
   readonly mask?: Tensor;
 }
 
 export interface EncoderLayerOptions {
-  /** A position attends to itself and earlier ones, as in a language model; default false. */
+  /** Whether positions attend only to themselves and earlier ones, as in a language model; default false. */
   readonly isCausal?: boolean;
   /** Width of the feed-forward network; default 4 · size. */
   readonly hidden?: number;
-  /** Dropout rate, in training, of the attention weights and of the output of both parts; default 0. */
+  /** Dropout rate, in training, of the attention weights and of both parts' outputs; default 0. */
   readonly dropout?: number;
   /**
-   * `post` (default) normalizes after each residual sum, as BERT does. `pre` normalizes the input of each part instead:
-   * deep stacks then train without warm-up and need one more `layerNorm` at their end.
+   * `post` (default) normalizes after each residual sum, as BERT does. `pre` normalizes each part's input instead:
+   * deep stacks then train without warm-up, but need one more `layerNorm` at their end.
    */
   readonly norm?: "post" | "pre";
-  /** GELU's formula: `tanh` (the default, `gelu_new` of Hugging Face), or `none`, the exact one, as in today's BERTs. */
+  /** GELU's formula: `tanh` (default; `gelu_new` in Hugging Face), or `none`, the exact one, as in today's BERTs. */
   readonly approximate?: "none" | "tanh";
   /** Epsilon of both normalizations, at least 0; default 1e-5. BERT's is 1e-12. */
   readonly epsilon?: number;
@@ -58,10 +58,10 @@ const ENCODER_LAYER = {
 
 /**
  * A layer of a transformer's encoder (Vaswani et al., arXiv 1706.03762; BERT, arXiv 1810.04805): self-attention and a
- * feed-forward network with GELU, both residual and normalized; [batch, time, size] to the
- * same shape. Takes a tensor, or `{ x, mask }`. To keep only its input for the backward pass, wrap `apply` in `remat`.
+ * feed-forward network with GELU, both residual and normalized. It keeps the shape [batch, time, size]. Takes a
+ * tensor, or `{ x, mask }`. To keep only its input for the backward pass, wrap `apply` in `remat`.
  * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, or invalid options;
- * MP_SHAPE_MISMATCH for other inputs
+ *   MP_SHAPE_MISMATCH for other inputs
  */
 export function encoderLayer(
   size: number,

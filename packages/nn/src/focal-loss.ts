@@ -6,11 +6,11 @@ import { expectAlike } from "./check-tensor.js";
 import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
 import { reduction as reductionKind } from "./option-kinds.js";
 
-/** A detector takes the reduction `sum` and divides by the matched boxes. */
+/** Options of `sigmoidFocalLoss`. A detector uses the reduction `sum` and divides by the number of matched boxes. */
 export interface FocalLossOptions extends ReductionOptions {
-  /** Weight of events; other targets have weight 1 - alpha. Default 0.25; 0.5 means no weighting. */
+  /** Weight of targets 1; targets 0 have weight 1 - alpha. Default 0.25; 0.5 weights both equally. */
   readonly alpha?: number;
-  /** How strongly well-classified elements are down-weighted, 0 for not at all; default 2. */
+  /** How strongly well-classified elements are down-weighted; 0 for not at all, default 2. */
   readonly gamma?: number;
 }
 
@@ -25,11 +25,11 @@ const FOCAL_LOSS = {
 };
 
 /**
- * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 for an event and 0 for
- * none (a float, an integer or bool): cross entropy times (1 - p)^gamma, where p is the probability of the true class.
- * Computed in f32 under any policy, the factor through softplus: accurate for logits of any size.
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or an option out of range, MP_DTYPE_MISMATCH for logits
- * that are not floats, MP_SHAPE_MISMATCH for shapes that differ
+ * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 or 0 (a float, an
+ * integer or bool): cross entropy times (1 - p)^gamma, where p is the probability of the true class. Computed in f32
+ * under any policy, the factor through softplus: accurate for logits of any size.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or an option out of range, MP_DTYPE_MISMATCH for
+ *   logits that are not floats, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: FocalLossOptions = {}): Tensor {
   const read = readOptions("sigmoidFocalLoss", options, FOCAL_LOSS, { example: "{ gamma: 2 }" });

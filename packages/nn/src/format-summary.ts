@@ -48,7 +48,7 @@ function layerName({ layer, label = "" }: ModelSummary["layers"][number]): strin
   return name === undefined ? layer : `${layer} ${name}`;
 }
 
-/** Cuts the beginning of a path, whose end says more. */
+/** Cuts off the beginning of a long path, whose end says more. */
 const shorten = (cell: string, width: number): string =>
   cell.length <= width ? cell : `…${cell.slice(cell.length - width + 1)}`;
 

@@ -13,11 +13,11 @@ import {
 } from "./recurrent.js";
 
 /**
- * Gates along the last axis in the order reset, update, candidate. For the first two gates, `bias` is the sum of the
- * two biases that other libraries have.
+ * The gates lie along the last axis in the order reset, update, candidate. For the first two, `bias` is the sum of
+ * the two biases in other libraries.
  */
 export type GruParameters = RecurrentParameters & {
-  /** Shape [cells], bias of the candidate's recurrent part, inside the reset gate. */
+  /** Bias [cells] of the candidate's recurrent part, inside the reset gate. */
   readonly recurrentBias: HostTensor<"f32">;
 };
 
@@ -50,10 +50,10 @@ const GRU = {
 };
 
 /**
- * A gated recurrent unit over time (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in
- * PyTorch and cuDNN). The input projection of all steps is one product before the recurrence.
- * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a
- * state that is not [batch, cells]
+ * A gated recurrent unit over time (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in PyTorch
+ * and cuDNN). One product before the loop projects the inputs of all steps.
+ * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or
+ *   a state that is not [batch, cells]
  */
 export function gru(
   inputs: number,

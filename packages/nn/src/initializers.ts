@@ -1,14 +1,14 @@
-/** Initial values, drawn on the host from a key: the same numbers on every engine. */
+/** Draws initial values on the host from a key: the same numbers on every engine. */
 
 import { foldIn, type HostTensor, type Key, type Shape, tensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { hostUniform } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** Fills a parameter of that shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */
+/** Makes initial values of a shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */
 export type Initializer = (key: Key, shape: Shape, fanIn: number, fanOut: number) => HostTensor<"f32">;
 
-/** Uniform in -limit … limit. */
+/** Uniform in [-limit, limit). */
 export function uniform(limit: number): Initializer {
   return (key, shape) => {
     const data = hostUniform(key, elementCount(shape, "uniform"));
@@ -33,8 +33,8 @@ function drawNormal(key: Key, size: number, deviation: number): Float32Array<Arr
 }
 
 /**
- * Normal with mean 0, redrawn beyond two standard deviations. `standardDeviation` is that before truncation; after it,
- * the deviation is 0.88 times as large.
+ * Normal with mean 0, redrawn beyond two standard deviations. `standardDeviation` is the one before truncation, which
+ * leaves 0.88 times as much.
  */
 export function truncatedNormal(standardDeviation: number): Initializer {
   return (key, shape) => {
@@ -49,7 +49,7 @@ export function truncatedNormal(standardDeviation: number): Initializer {
   };
 }
 
-/** Every element the same, rounded to f32; draws nothing from the key. */
+/** The same number for every element, rounded to f32; the key is not used. */
 export function constantValue(value: number): Initializer {
   return (_key, shape) => tensor(new Float32Array(elementCount(shape, "constant")).fill(value), shape);
 }
@@ -71,8 +71,8 @@ export const heUniform: Initializer = (key, shape, fanIn, fanOut) =>
   uniform(Math.sqrt(6 / fanIn))(key, shape, fanIn, fanOut);
 
 /**
- * Saxe et al. 2013: viewed as a matrix of the first axis by all others, with orthogonal rows if there are fewer rows
- * than columns, otherwise orthogonal columns, each of length `gain`; for recurrent weights.
+ * Saxe et al. 2013: a matrix of the first axis by all others, with orthogonal rows if there are fewer rows than
+ * columns, else orthogonal columns, each of length `gain`; for recurrent weights.
  * @throws MP_INVALID_ARGUMENT for a parameter of fewer than two axes
  */
 export function orthogonal(gain = 1): Initializer {
@@ -94,7 +94,7 @@ export function orthogonal(gain = 1): Initializer {
   };
 }
 
-/** Orthogonalizes by Gram-Schmidt, twice per vector: once leaves a residue of nearly parallel vectors. */
+/** Orthogonalizes by Gram-Schmidt, twice per vector: a single pass leaves a residue of nearly parallel vectors. */
 function orthonormal(vectors: Float64Array, count: number, length: number): Float64Array {
   const vector = (index: number): Float64Array => vectors.subarray(index * length, (index + 1) * length);
   for (let index = 0; index < count; index++) {

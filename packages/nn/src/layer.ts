@@ -1,11 +1,11 @@
 import type { HostTensor, Key, Tensor, Tree } from "@mp/core";
 import type { MapLeaves } from "@mp/core/graph";
 
-/** Inputs of layers besides parameters and data; the `context` of the loss is one. */
+/** The input of a layer besides parameters and data; a loss passes its own `context`. */
 export interface LayerContext {
-  /** Dropout acts only when true. */
+  /** Whether dropout is active. */
   readonly training: boolean;
-  /** The stream of this step's randomness. */
+  /** The random stream of this step. */
   readonly key: Key;
 }
 
@@ -14,13 +14,13 @@ export type ParameterTree = Tree<HostTensor>;
 /** A tree of parameters as a traced function sees it. */
 export type Parameters<P> = MapLeaves<P, HostTensor, Tensor>;
 
-/** A layer is a value: how its parameters are initialized (on the host, from a key), and what it computes. */
+/** A layer is a value: `init` makes its parameters, on the host from a key, and `apply` computes its output. */
 export interface Layer<P, I = Tensor, O = Tensor> {
-  /** The name of its scope in origins, policies and profiles. */
+  /** The name of the layer's scope in origins, policies and profiles. */
   readonly name: string;
   init(key: Key): P;
   apply(parameters: Parameters<P>, input: I, context?: LayerContext): O;
 }
 
-/** No parameters. */
+/** An empty tree of parameters. */
 export type Nothing = Readonly<Record<never, never>>;

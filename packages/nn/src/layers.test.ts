@@ -36,7 +36,7 @@ interface Numbers {
 type Named<V> = Readonly<Record<string, V>>;
 interface Case {
   readonly inputs: Named<Numbers>;
-  /** By output: what the gradients are of is the sum of each output times these. */
+  /** Weights of each output in the sum whose gradients are compared. */
   readonly weights: Named<Numbers>;
   readonly outputs: Named<Numbers>;
   readonly gradients: Named<Numbers>;
@@ -59,7 +59,7 @@ function attended(t: In, causal: boolean): Tensor {
   return multiHeadAttention(6, 2, { isCausal: causal }).apply(parameters as never, input);
 }
 
-/** Each case as our layer computes it from tensors of the same names. */
+/** Computes each case with a layer of this package, from tensors with the same names. */
 const layers: Named<(t: In) => In> = {
   lstm: (t) => {
     const { x, hidden, cell, input, recurrent, bias } = t as Record<string, Tensor>;

@@ -5,18 +5,18 @@ import type { checks } from "@mp/graph/internal";
 import { expectTensor } from "./check-tensor.js";
 import { mismatch } from "./errors.js";
 
-/** How a loss combines its elements, and how much each counts. */
+/** How a loss combines its elements, and how much each one counts. */
 export interface ReductionOptions {
-  /** Default `mean` over all elements; an f32 scalar, as of `sum`. With `none`, the shape of the operands. */
+  /** `mean` over all elements (default) and `sum` give an f32 scalar; `none` keeps the operands' shape. */
   readonly reduction?: LossReduction;
   /**
-   * Weights of the samples, float or bool, of the operands' shape or its leading dimensions; 0 for padding. The mean
+   * Weights of the samples, float or bool, in the operands' shape or its leading dimensions; 0 for padding. The mean
    * divides by the total weight, through which no gradient flows, and is 0 if that is 0.
    */
   readonly sampleWeights?: Tensor;
 }
 
-/** Accepts any value: tensors are checked with the operands. */
+/** Accepts any value: tensors are checked together with the operands. */
 export const sampleWeightsOption: checks.Check = () => {};
 
 const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {

@@ -23,7 +23,7 @@ import {
 type Loss = (x: Tensor, y: Tensor) => Tensor;
 const policies: readonly CastingPolicy[] = [float32().policy, mixedFloat16().policy, mixedBfloat16().policy];
 
-/** Value and gradient of a loss of n elements, computed as an engine does; gradients are those of the sum. */
+/** Value and gradient of a loss of n elements, computed as an engine does; the gradient is that of the sum. */
 function measured(loss: Loss, x: readonly number[], y: readonly number[], policy: CastingPolicy) {
   const data = { x: tensor(Float32Array.from(x)), y: tensor(Float32Array.from(y)) };
   const body = (t: { readonly x: Tensor; readonly y: Tensor }): unknown =>
@@ -37,12 +37,12 @@ function measured(loss: Loss, x: readonly number[], y: readonly number[], policy
 
 const mean = (values: readonly number[]): number => values.reduce((a, b) => a + b, 0) / values.length;
 
-/** To a few units in the last place of f32. */
+/** Compares to within a few ulp of f32. */
 function close(got: number, want: number): void {
   expect(Math.abs(got - want), `${got} against ${want}`).toBeLessThanOrEqual(1e-6 * Math.abs(want) + 1e-30);
 }
 
-/** To what an exponential of a rounded logarithm keeps. */
+/** Compares to the precision of an exponential of a rounded logarithm. */
 function near(got: number, want: number): void {
   expect(Math.abs(got - want), `${got} against ${want}`).toBeLessThanOrEqual(3e-5 * Math.abs(want) + 1e-30);
 }

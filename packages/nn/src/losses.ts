@@ -10,7 +10,7 @@ const REDUCTION = { reduction: withDefault("mean", reductionKind), sampleWeights
 
 /**
  * (prediction - target)², by default the mean over all elements, in f32. Shapes are not broadcast: [n] against [n, 1]
- * would have n² differences.
+ * would give n² differences.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function meanSquaredError(prediction: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
@@ -21,12 +21,12 @@ export function meanSquaredError(prediction: Tensor, target: Tensor, options: Re
 }
 
 /**
- * Binary cross entropy of logits [...] (any float) against targets of the same shape, the probability of the event, 0
- * … 1 (a float, an integer or bool); by default the mean over all elements, f32 scalar. It is y · softplus(-x) + (1 - y) ·
- * softplus(x), computed in f32 under any policy: no sigmoid that rounds to 0 or 1, no cancellation, and the gradient at
- * 0 is ½ - y, without a special case.
+ * Binary cross entropy of logits [...] (any float) against targets of the same shape, probabilities from 0 to 1 (a
+ * float, an integer or bool); by default the mean over all elements, an f32 scalar. It is y · softplus(-x) + (1 - y)
+ * · softplus(x), computed in f32 under any policy: no sigmoid rounds to 0 or 1, nothing cancels, and the gradient at
+ * 0 is ½ - y without a special case.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_DTYPE_MISMATCH for logits that are not floats,
- * MP_SHAPE_MISMATCH for shapes that differ
+ *   MP_SHAPE_MISMATCH for shapes that differ
  */
 export function binaryCrossEntropyWithLogits(
   logits: Tensor,
@@ -47,11 +47,11 @@ export function binaryCrossEntropyWithLogits(
 }
 
 export interface HuberOptions extends ReductionOptions {
-  /** The size above which errors count linearly; above 0, default 1. */
+  /** The error above which the loss is linear; above 0, default 1. */
   readonly delta?: number;
 }
 
-/** The size of an error. */
+/** Checks the error at which a loss becomes linear. */
 const extent = checks.claim("above 0 in f32", (value) => {
   const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   return rounded > 0 && Number.isFinite(rounded);
@@ -60,10 +60,10 @@ const extent = checks.claim("above 0 in f32", (value) => {
 const HUBER = { ...REDUCTION, delta: withDefault(1, extent) };
 
 /**
- * Huber loss of floats of one shape: ½d² of a difference d up to `delta`, delta · (|d| - ½delta) beyond; f32, computed
- * in f32 under any policy. The gradient of an element is d, limited to ±delta.
+ * Huber loss of floats of one shape: ½d² for a difference d up to `delta`, delta · (|d| - ½delta) beyond. It is
+ * computed in f32 under any policy. The gradient of an element is d, limited to ±delta.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a delta that is not above 0, MP_SHAPE_MISMATCH for
- * shapes that differ
+ *   shapes that differ
  */
 export function huber(prediction: Tensor, target: Tensor, options: HuberOptions = {}): Tensor {
   const read = readOptions("huber", options, HUBER, { example: "{ delta: 1 }" });
@@ -71,16 +71,16 @@ export function huber(prediction: Tensor, target: Tensor, options: HuberOptions 
   return reduceLoss("huber", huberElements(prediction, target, read.delta), read);
 }
 
-/** A detector takes the reduction `sum` and divides by the matched boxes. */
+/** Options of `smoothL1`. A detector uses the reduction `sum` and divides by the number of matched boxes. */
 export interface SmoothL1Options extends ReductionOptions {
-  /** The size of an error from which on it counts linearly; above 0, default 1. */
+  /** The error above which the loss is linear; above 0, default 1. */
   readonly beta?: number;
 }
 
 const SMOOTH_L1 = { ...REDUCTION, beta: withDefault(1, extent) };
 
 /**
- * Smooth L1, which is `huber` with delta `beta`, divided by `beta`: ½d² / beta up to `beta`, |d| - ½beta beyond. The
+ * Smooth L1, which is `huber` with delta `beta` divided by `beta`: ½d² / beta up to `beta`, |d| - ½beta beyond. The
  * gradient of an element is d / beta, limited to ±1.
  * @throws as `huber`
  */
@@ -91,8 +91,8 @@ export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Op
 }
 
 /**
- * The Huber loss of each element. With c = d limited to ±delta it is c · (d - c / 2) on both sides, and so is its
- * gradient: no branch, no square that overflows.
+ * The Huber loss of each element: c · (d - c / 2) with c = d limited to ±delta. Its gradient is also right on both
+ * sides, without a branch or a square that overflows.
  */
 function huberElements(prediction: Tensor, target: Tensor, delta: number): Tensor {
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));

@@ -12,7 +12,7 @@ import {
   type RecurrentParameters,
 } from "./recurrent.js";
 
-/** Gates along the last axis in the order input, forget, cell, output. */
+/** The gates lie along the last axis in the order input, forget, cell, output. */
 export type LstmParameters = RecurrentParameters;
 
 /** Hidden and cell state, [batch, cells] each. */
@@ -30,7 +30,7 @@ export interface LstmResult {
   readonly state: LstmState;
 }
 
-/** Zeros to start from. */
+/** The initial state, all zeros. */
 export function lstmState(batch: number, cells: number): LstmState<HostTensor<"f32">> {
   return { hidden: zeros([batch, cells]), cell: zeros([batch, cells]) };
 }
@@ -54,9 +54,10 @@ const LSTM = {
 };
 
 /**
- * A basic LSTM over time. The input projection of all steps is one product before the recurrence;
- * only the recurrent product is inside it.
- * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or a state that is not [batch, cells]
+ * A basic LSTM over time. One product before the loop projects the inputs of all steps; the recurrent product is
+ * inside.
+ * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or
+ *   a state that is not [batch, cells]
  */
 export function lstm(
   inputs: number,

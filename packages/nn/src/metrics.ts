@@ -4,8 +4,8 @@ import { expectLabels } from "./check-tensor.js";
 import { invalid } from "./errors.js";
 
 /**
- * Fraction of labels i32 or i64 [...] whose logit is the largest of [..., classes], f32 scalar; of equal logits the
- * first counts.
+ * Fraction of labels i32 or i64 [...] whose logit is the largest of [..., classes], as an f32 scalar; of equal logits
+ * the first counts.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH if the shapes do not match
  */
 export function accuracy(logits: Tensor, labels: Tensor): Tensor {
@@ -14,8 +14,8 @@ export function accuracy(logits: Tensor, labels: Tensor): Tensor {
 }
 
 /**
- * Fraction of labels whose logit is among the k largest, f32 scalar. @throws as `accuracy`, MP_INVALID_ARGUMENT for a k
- * that is no count of classes
+ * Fraction of labels whose logit is among the k largest, as an f32 scalar.
+ * @throws as `accuracy`, MP_INVALID_ARGUMENT for a k that is not from 1 to the number of classes
  */
 export function topKAccuracy(logits: Tensor, labels: Tensor, k: number): Tensor {
   const classOf = readLabels("topKAccuracy", logits, labels);

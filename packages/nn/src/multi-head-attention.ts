@@ -17,21 +17,21 @@ export type AttentionParameters = {
   readonly output: Projection;
 };
 
-/** The tensors to attend to, if not the input itself. */
+/** The input, and optionally other tensors to attend to. */
 export interface AttentionInput {
   /** [batch, time, size] */
   readonly x: Tensor;
   /** [batch, memory, size]; default x itself. */
   readonly memory?: Tensor;
   /**
-   * bool, true where x may attend, of a shape that broadcasts to [batch, heads, time, memory]; every row needs a true
+   * bool, true where x may attend; the shape broadcasts to [batch, heads, time, memory]. Every row needs a true
    * element.
    */
   readonly mask?: Tensor;
 }
 
 export interface AttentionOptions {
-  /** A position attends to itself and earlier ones; default false. */
+  /** Whether positions attend only to themselves and earlier ones; default false. */
   readonly isCausal?: boolean;
   /** Dropout rate of the attention weights in training; default 0. */
   readonly dropout?: number;
@@ -46,11 +46,11 @@ const ATTENTION = {
 };
 
 /**
- * Multi-head attention (Vaswani et al., arXiv 1706.03762): [batch, time, size] to the same shape. Takes a tensor, or `{
- * x, memory, mask }` to attend to something else. The softmax is in f32 where the policy would lose digits; queries are
- * scaled before their product, which might overflow in f16.
+ * Multi-head attention (Vaswani et al., arXiv 1706.03762), which keeps the shape [batch, time, size]. Takes a tensor,
+ * or `{ x, memory, mask }` to attend to something else. The softmax is in f32 if the policy would lose digits;
+ * queries are scaled before their product, which could overflow in f16.
  * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, MP_SHAPE_MISMATCH for other
- * inputs
+ *   inputs
  */
 export function multiHeadAttention(
   size: number,

@@ -1,9 +1,9 @@
-/** Checks of the options of layers and losses, besides those of every package. */
+/** Checks of the options of layers and losses, besides those that all packages have. */
 
 import { checks, shown } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** A number that is added to a variance. */
+/** A number that is added to a variance: at least 0 and finite. */
 export const epsilon: checks.Check = checks.claim(
   "at least 0 and finite",
   (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
@@ -15,7 +15,7 @@ export const initializer: checks.Check = (what, value) => {
   throw invalid(`${what} takes an initializer such as heNormal or constantValue(0), got ${shown(value)}`);
 };
 
-/** An integer, or a list with one of the given `lengths`; without `lengths`, lists are refused. */
+/** An integer, or a list with one of these lengths; without `lengths` lists are refused. */
 export function integers(least: number, ...lengths: readonly number[]): checks.Check {
   const lists = lengths.length > 0 ? `, or a list of ${lengths.join(" or ")}` : "";
   return checks.claim(`an integer ≥ ${least}${lists}`, (given) => {
@@ -25,7 +25,7 @@ export function integers(least: number, ...lengths: readonly number[]): checks.C
   });
 }
 
-/** How a loss combines its elements. */
+/** How a loss combines its elements: mean, sum or none. */
 export const reduction: checks.Check = checks.claim(
   "mean, sum or none",
   (value) => value === "mean" || value === "sum" || value === "none",

@@ -1,4 +1,4 @@
-/** The parts of composed layers: layers, layers with statistics, and plain functions of a tensor. */
+/** The parts of a composed layer: layers, layers with statistics, and plain functions of a tensor. */
 import type { Tensor } from "@mp/core";
 import type { Layer, LayerContext, Nothing, Parameters } from "./layer.js";
 import type { StatefulLayer } from "./stateful-layer.js";
@@ -11,7 +11,7 @@ export function isStateful(part: Part): part is StatefulLayer<unknown, unknown> 
   return typeof part !== "function" && "initState" in part;
 }
 
-/** Runs a part. Gives its output and new state, which is empty for a part without state. */
+/** Runs a part. Returns its output and new state, which is empty for a part without state. */
 export function applyPart(
   part: Part,
   parameters: Parameters<unknown>,

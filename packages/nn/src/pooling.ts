@@ -5,9 +5,9 @@ import type { Layer, Nothing } from "./layer.js";
 import { integers } from "./option-kinds.js";
 import { coreWindow, possibleAxes, type WindowOptions, windowTable } from "./window-options.js";
 
-/** Strides default to the window's sizes, so that windows do not overlap. */
+/** Options of pools; strides default to the window's sizes, so that windows do not overlap. */
 export interface PoolingOptions extends WindowOptions {
-  /** Lets the last window extend beyond the end; default false. */
+  /** Whether the last window may extend beyond the end; default false. */
   readonly ceilMode?: boolean;
 }
 
@@ -21,8 +21,8 @@ const AVERAGE = { ...POOL, countIncludePad: withDefault(false, checks.truth) };
 const EXAMPLE = { example: "{ stride: 2 }" };
 
 /**
- * The largest element of each window, channels first, over the spatial axes: one number is the size along all of them,
- * so that `maxPooling(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements the first gets the gradient.
+ * The largest element of each window over the spatial axes, channels first. One number is the size along all axes, so
+ * that `maxPooling(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements the first gets the gradient.
  * @throws MP_INVALID_ARGUMENT for sizes below 1 or unknown options
  */
 export function maxPooling(size: number | readonly number[], options: PoolingOptions = {}): Layer<Nothing> {
@@ -43,7 +43,7 @@ export function averagePooling(
   );
 }
 
-/** How many axes a pool of that size may be over. @throws MP_INVALID_ARGUMENT for an invalid size */
+/** The possible numbers of axes for a pool of that size. @throws MP_INVALID_ARGUMENT for an invalid size */
 function windowAxes(name: string, size: number | readonly number[]): readonly number[] {
   const axes = possibleAxes(size);
   integers(1, ...axes)(`${name}: the window's size`, size);

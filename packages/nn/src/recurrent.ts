@@ -1,5 +1,5 @@
 /**
- * Parts of recurrent layers: parameters with the gates along the last axis, checks of sequences, the loop over time.
+ * Shared by recurrent layers: parameters with the gates along the last axis, checks of sequences, the loop over time.
  */
 
 import { foldIn, type HostTensor, type Key, type Tensor, type TensorTree, zeros } from "@mp/core";
@@ -38,24 +38,26 @@ export function initRecurrent(
 interface Sequence {
   readonly time: number;
   readonly batch: number;
-  /** The inputs' part of the gates at all times, [time · batch, gates · cells]. */
+  /** The projected inputs of all steps, [time · batch, gates · cells]. */
   readonly gates: Tensor;
 }
 
-/** How a recurrent layer goes through time. */
+/** How a recurrent layer runs through time. */
 export interface RecurrenceOptions {
   /**
-   * Write the steps out one after the other instead of in a loop, as Keras's `unroll`: more nodes, which take longer to compile and
-   * may run faster where a step is small. Default false.
+   * Whether to write out the steps one after another instead of a loop, like Keras's `unroll`: the graph has more
+   * nodes, takes longer to compile, and may run faster if a step is small. Default false.
    */
   readonly unroll?: boolean;
-  /** Go from the last time to the first, for the other half of a bidirectional layer; results stay in place. Default false. */
+  /**
+   * Whether to run from the last step to the first; results stay in place. For bidirectional layers. Default false.
+   */
   readonly reverse?: boolean;
 }
 
 /**
- * The recurrence over the gates of all times: [time, batch, cells] of hidden states, and the last state.
- * @param step the next state, from the inputs' part of the gates [batch, gates · cells] and the state
+ * Runs the recurrence. @returns the hidden states of all steps, [time, batch, cells], and the last state
+ * @param step computes the next state from the projected inputs of one step [batch, gates · cells] and the state
  */
 export function overTime<S extends TensorTree>(
   { time, batch, gates }: Sequence,
@@ -88,7 +90,7 @@ export function overTime<S extends TensorTree>(
 }
 
 /**
- * The input projection of all steps, one product before the recurrence.
+ * Projects the inputs of all steps by one product before the recurrence.
  * @throws MP_SHAPE_MISMATCH for x that is not [time, batch, inputs], and states that are not [batch, cells]
  */
 export function projectInputs(

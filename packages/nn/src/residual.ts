@@ -8,7 +8,7 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 type Branches<B, S> = { readonly body: B; readonly shortcut: S };
 export type ResidualParameters<B, S> = Branches<ParametersOfPart<B>, ParametersOfPart<S>>;
 export type ResidualState<B, S> = Branches<StateOfPart<B>, StateOfPart<S>>;
-/** With statistics if one of the two has them. */
+/** A layer, with statistics if one of the two has them. */
 export type Residual<B, S> = [Extract<B | S, { initState(): unknown }>] extends [never]
   ? Layer<ResidualParameters<B, S>>
   : StatefulLayer<ResidualParameters<B, S>, ResidualState<B, S>>;

@@ -8,11 +8,11 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 export type SequentialParameters<L extends readonly unknown[]> = {
   readonly [K in keyof L]: ParametersOfPart<L[K]>;
 };
-/** One entry per part, empty for parts without state. */
+/** One entry per part; empty for parts without state. */
 export type SequentialState<L extends readonly unknown[]> = {
   readonly [K in keyof L]: StateOfPart<L[K]>;
 };
-/** It has statistics if one of its parts has. */
+/** A layer, with statistics if one of its parts has them. */
 export type Sequential<L extends readonly unknown[]> = [
   Extract<L[number], { initState(): unknown }>,
 ] extends [never]
@@ -20,8 +20,8 @@ export type Sequential<L extends readonly unknown[]> = [
   : StatefulLayer<SequentialParameters<L>, SequentialState<L>>;
 
 /**
- * Layers and plain functions of a tensor, one after another. Parameters are a tuple with one entry per part. If one of
- * the layers has statistics, so is the state, and `apply` returns `[output, state]`.
+ * Runs layers and plain functions of a tensor one after another. Parameters are a tuple with one entry per part. If a
+ * part has statistics, there is a state of the same form, and `apply` returns `[output, state]`.
  * @throws MP_INVALID_ARGUMENT for a part that is neither, such as the name of an activation
  */
 export function sequential<const L extends readonly Part[]>(...parts: L): Sequential<L> {
@@ -51,7 +51,7 @@ export function sequential<const L extends readonly Part[]>(...parts: L): Sequen
   return layer as unknown as Sequential<L>;
 }
 
-/** The output, and the state of each part after it. */
+/** Runs all parts. @returns the output, and each part's new state */
 function applyInTurn(
   parts: readonly Part[],
   parameters: readonly unknown[],
@@ -70,7 +70,7 @@ function applyInTurn(
   return [y, next];
 }
 
-/** Names a part as reports do: its place and what it is. */
+/** Names a part in reports by its index and what it is. */
 const partLabel = ({ name }: Part, index: number): string =>
   `${index} ${(name || "function").replaceAll("/", " ")}`;
 

@@ -10,34 +10,34 @@ import {
 } from "@mp/core/graph";
 import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
 
-/** A layer of a model, as a scope of a training step. */
+/** A layer of a model, which is a scope of a training step. */
 export interface LayerSummary {
-  /** Its scope path, `encoder/0/dense`; empty for what is outside all layers, such as activations and the loss. */
+  /** The scope's path, `encoder/0/dense`; empty for everything outside layers, such as activations and the loss. */
   readonly layer: string;
-  /** The scope in words for readers, where they differ. */
+  /** The scope in words for readers, if that differs from the path. */
   readonly label?: string;
-  /** Shape of the last result that leaves it. */
+  /** Shape of the layer's last result that others read. */
   readonly shape: Shape;
-  /** Numbers in its parameters that are trained. One that several layers share counts for the first. */
+  /** Number of trained parameters. A parameter that several layers share counts for the first. */
   readonly parameters: number;
-  /** Numbers in its parameters that are frozen. */
+  /** Number of frozen parameters. */
   readonly frozen: number;
-  /** The dtypes that its matrix products and convolutions compute in, or those of its results where it has none. */
+  /** Dtypes in which matrix products and convolutions compute, or those of the results if there are none. */
   readonly dtypes: readonly DType[];
 }
 
-/** A model by layers, and what a training step of it takes. */
+/** A model by layers, with the needs of a training step. */
 export interface ModelSummary {
-  /** In the order in which they compute. */
+  /** The layers in the order in which they compute. */
   readonly layers: readonly LayerSummary[];
   readonly parameters: number;
   readonly frozen: number;
-  /** Bytes, computed and not measured. */
+  /** Bytes of memory, computed from the graph, not measured. */
   readonly memory: PlannedMemory;
 }
 
 /**
- * Layers, shapes, parameters, dtypes of compute and memory of a training step, from its graph; nothing is run.
+ * Summarizes layers, shapes, parameters, compute dtypes and memory of a training step from its graph; nothing is run.
  * `formatSummary` prints it.
  * @example
  * ```ts
@@ -85,7 +85,7 @@ type Uses = ReturnType<typeof consumers>;
 
 type Kind = "parameters" | "frozen";
 
-/** How many numbers each layer's parameters have. */
+/** Number of elements in each layer's parameters. */
 function countsByLayer(
   graph: Graph,
   uses: Uses,
@@ -105,13 +105,13 @@ function countsByLayer(
   return counts;
 }
 
-/** The layer of the first node of the forward pass that reads a parameter, through casts. */
+/** The layer of the first forward node that reads a parameter, also through casts. */
 function layerReading(value: Value, uses: Uses): string | undefined {
   const readers = (uses.get(value) ?? []).filter(({ origin }) => origin.phase === "forward");
   return readers[0]?.origin.scope;
 }
 
-/** The last result that another layer reads, or the last one. */
+/** The last result that another layer reads; if there is none, the last result. */
 function lastResult(nodes: readonly AnyNode[], uses: Uses): Value | undefined {
   const leaves = (node: AnyNode): boolean =>
     node.outputs.some((output) =>

@@ -1,4 +1,4 @@
-/** Losses whose samples have weights, against Keras and PyTorch. */
+/** Compares losses whose samples have weights with Keras and PyTorch. */
 import { readFileSync } from "node:fs";
 import {
   autocast,

@@ -1,4 +1,4 @@
-/** Wrong arguments of layers in JavaScript programs: refused where the layer is made, by name. */
+/** Wrong arguments of layers in JavaScript programs are refused by name when the layer is made. */
 import { tensor } from "@mp/core";
 import { constant } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";

@@ -4,14 +4,14 @@ import type { MpError } from "@mp/core";
 import { fileError } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
-/** Pixels from the image's upper left corner: left, top, and the first column and row that are outside. */
+/** A box in pixels from the image's upper left corner: left, top, and the first column and row outside. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];
 
 export interface LabeledBox {
-  /** Index into the classes. */
+  /** Index into `classes`. */
   readonly label: number;
   readonly box: Box;
-  /** Counts neither for nor against: marked difficult (VOC) or a crowd (COCO). */
+  /** Whether the object counts neither for nor against: it is marked difficult (VOC) or a crowd (COCO). */
   readonly isIgnored: boolean;
 }
 
@@ -25,23 +25,23 @@ export interface AnnotatedImage {
 
 export interface BoxAnnotations {
   readonly images: readonly AnnotatedImage[];
-  /** By label. */
+  /** Names of the classes, by label. */
   readonly classes: readonly string[];
-  /** Boxes that lie outside their image, each with its place and reason; published sets have a few. */
+  /** Boxes left out because they lie outside their image, with place and reason; published sets have a few. */
   readonly dropped: readonly string[];
 }
 
-/** Node's longest string. */
+/** Length of Node's longest string. */
 const LONGEST_TEXT = 2 ** 29 - 25;
 const LARGEST_SIDE = 1 << 16;
 
 interface TextForm {
   readonly mostBytes?: number;
-  /** Finds the encoding that the first bytes name; default UTF-8. */
+  /** Reads the name of the encoding from the file's first bytes; default UTF-8. */
   readonly encodingOf?: (head: string) => string | undefined;
 }
 
-/** Bytes that are searched for the name of the encoding. */
+/** Number of bytes in which the encoding's name is searched. */
 const HEAD_BYTES = 256;
 
 /** @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding */
@@ -60,17 +60,17 @@ export async function readAnnotation(path: string, form: TextForm = {}): Promise
   }
 }
 
-/** The encoding by a byte order mark. */
+/** The encoding that a byte order mark names. */
 function encodingByMark([first, second]: Uint8Array): string | undefined {
   if (first === 0xff && second === 0xfe) return "utf-16le";
   return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
 }
 
-/** `offset` counts characters where the place is known. */
+/** MP_PARSE for a file; `offset` counts characters, if the place is known. */
 export const parseError = (path: string, what: string, offset = 0, cause?: unknown): MpError<"MP_PARSE"> =>
   fileError(path, what, { offset }, cause);
 
-/** @throws MP_PARSE for what is no size of an image */
+/** @throws MP_PARSE for a value that is not the size of an image */
 export function checkImageSize(path: string, what: string, width: unknown, height: unknown): void {
   for (const [name, value] of Object.entries({ width, height })) {
     if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_SIDE) continue;
@@ -81,7 +81,7 @@ export function checkImageSize(path: string, what: string, width: unknown, heigh
   }
 }
 
-/** A name that stays inside the folder that it is relative to. @throws MP_PARSE for one that does not */
+/** Checks that a name stays inside the folder to which it is relative. @throws MP_PARSE if it does not */
 export function checkFileName(path: string, name: unknown): string {
   const isInside =
     typeof name === "string" &&
@@ -115,7 +115,7 @@ export function describeDrop(
   return `${what}: [${box.join(", ")}] has nothing inside ${width}×${height}`;
 }
 
-/** Clips a box to its image; undefined if nothing of it is inside, as of a box without area. */
+/** Clips a box to its image; undefined if nothing is left, as for a box without area. */
 export function clipBox([left, top, right, bottom]: Box, width: number, height: number): Box | undefined {
   const clipped = [
     Math.max(0, left),

@@ -15,10 +15,11 @@ import {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Boxes of a COCO file (`instances_val2017.json` and its like): its `images`, `annotations` and `categories`.
- * Categories are renumbered from 0, in the order of their ids; masks and captions are passed over. Boxes count the
- * pixels as the picture's file stores them: read the pictures with `orientation: "stored"`.
- * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is no JSON or not of this form, naming the entry
+ * Reads the boxes of a COCO file such as `instances_val2017.json`: its `images`, `annotations` and `categories`.
+ * Categories are renumbered from 0 in the order of their ids; masks and captions are ignored. Boxes refer to pixels
+ * as stored in the picture's file: read the pictures with `orientation: "stored"`.
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not JSON or not of this form, naming the
+ *   entry
  */
 export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   checkPath("cocoBoxes: path", path);

@@ -22,8 +22,8 @@ type Fields = Readonly<Record<string, unknown>>;
 const LONGEST_FILE = 1 << 20;
 
 /**
- * Values stay text, so that our own checks read `01` and `1e3`. A document's own entities are expanded once, within the
- * parser's limits; `htmlEntities` also reads characters by number, such as `&#233;`.
+ * Keeps values as text, which this package's checks convert, so that `01` and `1e3` work. A document's own entities
+ * are expanded once, within the parser's limits; `htmlEntities` also reads numeric characters such as `&#233;`.
  */
 const parser = new XMLParser({
   parseTagValue: false,
@@ -35,14 +35,14 @@ const parser = new XMLParser({
 
 const checkClasses = optional(listOf("names", (value) => typeof value === "string"));
 
-/** The XML declaration in a file's first line. */
+/** The encoding in the XML declaration of a file's first line. */
 const xmlEncoding = (head: string): string | undefined =>
   /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
 
 /**
- * Boxes of a folder of Pascal VOC's annotations, one XML file an image. VOC counts pixels from 1 and includes the
- * last; here they count from 0 and the last is outside. Classes are numbered in the order of their names, unless given.
- * Boxes count the pixels as the picture's file stores them: read the pictures with `orientation: "stored"`.
+ * Reads the boxes of a folder of Pascal VOC annotations, one XML file per image. VOC counts pixels from 1 and
+ * includes the last; here they count from 0, and the last is outside. Classes are in the order of their names, unless
+ * given. Boxes refer to pixels as stored in the picture's file: read the pictures with `orientation: "stored"`.
  * @throws MP_IO for a folder without XML files, MP_PARSE for a file that is not of this form, naming the line
  */
 export async function vocBoxes(directory: string, classes?: readonly string[]): Promise<BoxAnnotations> {
@@ -85,7 +85,7 @@ type VocImage = Omit<AnnotatedImage, "boxes"> & {
   readonly objects: readonly {
     readonly name: string;
     readonly what: string;
-    /** The corners in the file, counted from 1. */
+    /** The corners as in the file, counted from 1. */
     readonly corners: Box;
     readonly isIgnored: boolean;
   }[];

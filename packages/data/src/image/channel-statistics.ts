@@ -1,4 +1,4 @@
-/** Mean and deviation of each channel of bytes [count, channels, height, width], counted as 0 … 1; a flat channel has the deviation 1. */
+/** Mean and deviation of each channel of bytes [count, channels, height, width] as 0 … 1; constant channels get 1. */
 export function byteStatistics(
   data: Uint8Array,
   [count, channels, height, width]: readonly [number, number, number, number],

@@ -16,9 +16,9 @@ const CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog",
 const LONGEST_NAMES = 1 << 12;
 
 /**
- * CIFAR-10 in its binary version: images [examples, 3, 32, 32], from `data_batch_1.bin` to `data_batch_5.bin` (those
- * that are there) and `test_batch.bin`, in the folder or in `cifar-10-batches-bin` below it.
- * @throws MP_IO for a missing file, MP_PARSE for one that is cut off or holds labels beyond 9
+ * Reads CIFAR-10 in its binary version: images [examples, 3, 32, 32] from those of `data_batch_1.bin` to
+ * `data_batch_5.bin` that exist, and `test_batch.bin`, in the folder or in `cifar-10-batches-bin` below it.
+ * @throws MP_IO for a missing file, MP_PARSE for a file that is cut off or has labels above 9
  */
 export async function cifar10(directory: string): Promise<ImageSplits> {
   checkPath("cifar10: directory", directory);
@@ -85,7 +85,7 @@ function readRecords(path: string): Promise<Uint8Array> {
   });
 }
 
-/** Reads the names of the classes from the file beside the data; the usual names without it. */
+/** Reads the names of the classes from the file beside the data; without it, returns the usual names. */
 async function classNames(path: string): Promise<readonly string[]> {
   if (!(await exists(path)) || (await stat(path)).size > LONGEST_NAMES) return CLASSES;
   const names = (await readFile(path, "utf8")).split(/\r?\n/).filter((line) => line !== "");

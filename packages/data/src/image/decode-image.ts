@@ -7,23 +7,23 @@ import { asMpError, sizeOfFile } from "../regular-file.js";
 export interface ImageSize {
   readonly height: number;
   readonly width: number;
-  /** 3 for RGB (default), 1 for gray. */
+  /** 3 for RGB (default), or 1 for gray. */
   readonly channels?: 1 | 3;
   /**
-   * How to fit an image of other proportions: `cover` (default) crops it, `fill` distorts it, which keeps boxes valid.
+   * How to fit an image of other proportions: `cover` (default) crops it; `fill` distorts it, so boxes stay valid.
    */
   readonly fit?: "cover" | "fill";
   /**
-   * Whether to apply the EXIF orientation: `upright` (default) does, `stored` keeps the pixels as in the file, to which
-   * boxes refer.
+   * Whether to apply the EXIF orientation: `upright` (default) does; `stored` keeps the pixels as in the file, to
+   * which boxes refer.
    */
   readonly orientation?: "upright" | "stored";
 }
 
-/** Most pixels, 8192 × 8192; larger pictures are refused before they are decoded. */
+/** Most pixels, 8192 × 8192; larger pictures are refused before decoding. */
 const MOST_PIXELS = 2 ** 26;
 const side = integer(1, 4096);
-/** Checks of these options, also for functions that take more. */
+/** Checks of `ImageSize`, also for functions with more options. */
 export const imageSizeChecks: Parameters<typeof optionsCheck<ImageSize>>[0] = {
   height: side,
   width: side,
@@ -33,7 +33,7 @@ export const imageSizeChecks: Parameters<typeof optionsCheck<ImageSize>>[0] = {
 };
 export const checkImageSize: Check = optionsCheck<ImageSize>(imageSizeChecks, "{ height: 32, width: 32 }");
 
-/** Formats by their first bytes; the decoder knows more, some of which run code. */
+/** Formats that are accepted, by their first bytes; the decoder knows more, some of which run code. */
 const formats: readonly (readonly [offset: number, bytes: string])[] = [
   [0, "\xff\xd8\xff"],
   [0, "\x89PNG\r\n\x1a\n"],
@@ -51,11 +51,11 @@ interface Decoder {
 type Sharp = (path: string, options: Readonly<Record<string, unknown>>) => Decoder;
 
 /**
- * One JPEG, PNG or WebP file, turned upright unless asked otherwise, scaled to the size and laid out by channel: u8
- * [channels, height, width]. It is unpacked by sharp, on threads of its own.
- * @throws MP_BACKEND_UNAVAILABLE without sharp, MP_IO for a file that cannot be read, MP_PARSE for one that is no
- * picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size beyond 1 … 4096 and other invalid
- * options
+ * Reads one JPEG, PNG or WebP file, turns it upright unless asked otherwise, and scales it: u8 [channels, height,
+ * width]. The package sharp decodes it, on threads of its own.
+ * @throws MP_BACKEND_UNAVAILABLE without sharp, MP_IO for a file that cannot be read, MP_PARSE for one that is not a
+ *   picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size outside 1 … 4096 and other
+ *   invalid options
  */
 export async function readImage(path: string, size: ImageSize): Promise<HostTensor<"u8">> {
   checkPath("readImage: path", path);
@@ -82,7 +82,7 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
   }
 }
 
-/** Pixel by pixel to channel by channel. A gray source has one channel whatever the color space. */
+/** Reorders interleaved pixels to one plane per channel. A gray source has one channel in any color space. */
 function byChannel(data: Uint8Array, found: number, wanted: number): Uint8Array<ArrayBuffer> {
   const pixels = data.length / found;
   const out = new Uint8Array(wanted * pixels);
@@ -112,7 +112,7 @@ async function expectPicture(path: string): Promise<void> {
 
 let loaded: Promise<Sharp> | undefined;
 
-/** @throws MP_BACKEND_UNAVAILABLE naming the command that installs it */
+/** @throws MP_BACKEND_UNAVAILABLE naming the command that installs sharp */
 function loadSharp(): Promise<Sharp> {
   // A name in a variable: the package's types are then needed by nobody who reads no pictures.
   const name = "sharp";

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** A file of that type code and shape. */
+/** The bytes of a file with this type code and shape. */
 function idx(code: number, shape: readonly number[], elements: Uint8Array): Buffer {
   const header = Buffer.alloc(4 + 4 * shape.length);
   header[2] = code;
@@ -30,7 +30,7 @@ async function fileOf(bytes: Uint8Array, name = "file"): Promise<string> {
   return path;
 }
 
-/** The error of reading these bytes, which says where. */
+/** The error for these bytes, which names the place. */
 async function refused(bytes: Uint8Array): Promise<MpError> {
   const path = await fileOf(bytes);
   const error = await readIdx(path).then(

@@ -10,7 +10,7 @@ interface Element {
 
 const at = (view: DataView, index: number): number => view.byteOffset + index;
 
-/** The format's type codes that a tensor has a dtype for, and how their elements are read: big-endian. */
+/** How to read the elements, which are big-endian, by type code; codes without a dtype here are missing. */
 const elements: Readonly<Record<number, Element>> = {
   8: {
     bytes: 1,
@@ -35,9 +35,9 @@ const elements: Readonly<Record<number, Element>> = {
 };
 
 /**
- * A file of MNIST's format: a magic number with type and rank, the dimensions, the elements; gzipped or not.
- * @returns bytes, i32 or f32 in the shape that the file says
- * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not of this format or not whole
+ * Reads a file in MNIST's format: a magic number with type and rank, the dimensions, the elements; gzipped or not.
+ * @returns a tensor of u8, i32 or f32 in the file's shape
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not of this format or is incomplete
  */
 export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "f32">> {
   checkPath("readIdx: path", path);

@@ -9,9 +9,9 @@ import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 import { readImageFiles } from "./read-image-files.js";
 
 export interface ImageFolderOptions extends ImageSize {
-  /** Share of each class for the test if no folder has test pictures; default 0.1. */
+  /** Share of each class to keep for the test if no folder has test pictures; default 0.1. */
   readonly testShare?: number;
-  /** Seed that selects them; default 0. */
+  /** Seed that selects the test pictures; default 0. */
   readonly seed?: number;
 }
 
@@ -32,12 +32,13 @@ export const checkFolderOptions: Check = optionsCheck<ImageFolderOptions>(
 );
 
 /**
- * A folder for each class, with its JPEG, PNG and WebP files below; either such folders in `train` and `test` (or
- * `val`), or one set of them, there or in `train` alone, of which a share is kept for the test. Classes are numbered in the order of their names.
- * Links to folders are followed. All pictures are held in memory at the one size, photographs turned upright unless
- * `orientation` says otherwise.
- * @throws MP_IO for a folder without pictures, of a class too, MP_PARSE naming a file that cannot be decoded, MP_BACKEND_UNAVAILABLE
- * without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for invalid options
+ * Reads a folder per class with JPEG, PNG and WebP files. The class folders lie in `train` and `test` (or `val`), or
+ * there is one set of them, directly or in `train`, of which a share is kept for the test. Classes are numbered in
+ * the order of their names. Links to folders are followed. All pictures are held in memory at one size, upright
+ * unless `orientation` says otherwise.
+ * @throws MP_IO for a folder, or a class, without pictures, MP_PARSE naming a file that cannot be decoded,
+ *   MP_BACKEND_UNAVAILABLE without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for invalid
+ *   options
  */
 export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
   checkPath("imageFolder: directory", directory);
@@ -61,7 +62,7 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
   return splitFolder(directory, folders, options);
 }
 
-/** Finds the first test folder with folders of classes; ImageNet's test has no labels. */
+/** Finds the first test folder that has class folders; ImageNet's `test` has no labels. */
 async function findTestFolder(directory: string, folders: readonly string[]): Promise<string | undefined> {
   for (const name of TEST_FOLDERS.filter((each) => folders.includes(each)))
     if ((await listFolders(join(directory, name))).length > 0) return name;
@@ -83,7 +84,7 @@ async function splitFolder(
   return { train: await load(train, options), test: await load(test, options), classes };
 }
 
-/** Keeps a share of each class, at least one picture of those that have two. */
+/** Keeps a share of each class for the test, at least one picture if the class has two. */
 function splitPictures(
   all: readonly Picture[],
   options: ImageFolderOptions,
@@ -102,7 +103,7 @@ function splitPictures(
   };
 }
 
-/** Lists pictures and requires some of each class: a folder without pictures would be a class without examples. */
+/** Lists the pictures of all classes. Refuses a class without pictures, which would have no examples. */
 async function picturesOfAll(directory: string, classes: readonly string[]): Promise<Picture[]> {
   const found = await pictures(directory, classes);
   const labels = new Set(found.map(({ label }) => label));

@@ -1,15 +1,15 @@
-/** Writes images into batches as floats: cropped, mirrored, and mapped by a table for each channel. */
+/** Writes images into batches as floats: cropped, mirrored, and mapped by one table per channel. */
 import { randomStream } from "../random.js";
 
 export interface AugmentOptions {
   readonly seed: number;
-  /** Mirror every other image, left to right. */
+  /** Whether to mirror each image left to right with probability ½. */
   readonly flip?: boolean;
-  /** Pads by this many zeros, then crops the original size at random; 4 is usual for CIFAR. */
+  /** Pads by this many zeros, then crops to the original size at random; 4 is usual for CIFAR. */
   readonly crop?: number;
 }
 
-/** Keeps random streams of augmentation apart from those of shuffling with the same seed. */
+/** Separates the random streams of augmentation from those of shuffling with the same seed. */
 const AUGMENTATION = 1;
 
 /** The crop and flip of an image; pixels outside it are 0. */
@@ -33,7 +33,7 @@ export interface PaintedImages {
   readonly data: Uint8Array;
   readonly height: number;
   readonly width: number;
-  /** The value of each byte, for each channel. */
+  /** The float for each byte, by channel. */
   readonly tables: readonly Float32Array[];
   readonly augment: AugmentOptions | undefined;
 }

@@ -3,23 +3,23 @@ import { formatShape } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
 import { invalid, mismatch } from "../errors.js";
 
-/** Images as bytes, 0 … 255, and the class of each. */
+/** Images as bytes from 0 to 255, and their classes. */
 export interface LabeledImages {
   /** [examples, channels, height, width] */
   readonly x: HostTensor<"u8">;
-  /** [examples], 0 … classes - 1 */
+  /** [examples], from 0 to classes - 1 */
   readonly y: HostTensor<"i32">;
 }
 
-/** Images to train on and images to test on. */
+/** Images for training and for the test. */
 export interface ImageSplits {
   readonly train: LabeledImages;
   readonly test: LabeledImages;
-  /** By label. */
+  /** Names of the classes, by label. */
   readonly classes: readonly string[];
 }
 
-/** @throws MP_SHAPE_MISMATCH for values that are not images and labels of one set */
+/** @throws MP_SHAPE_MISMATCH unless the values are images with one label each */
 export function checkImages(what: string, images: LabeledImages): readonly [number, number, number, number] {
   if (typeof images !== "object" || images === null) {
     const text = `${what}: images must be { x, y } as mnist and imageFolder give them, got ${shown(images)}`;

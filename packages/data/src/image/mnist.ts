@@ -9,17 +9,17 @@ import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
 const DIGITS = 10;
 
-/** Names of a file: as its authors wrote it, and as archives unpack it. */
+/** Possible names of a file: the authors', and those from archives. */
 const spellings = (part: string, kind: "images-idx3" | "labels-idx1"): string[] => {
   const names = [`${part}-${kind}-ubyte`, `${part}-${kind.replace("-", ".")}-ubyte`];
   return names.flatMap((name) => [name, `${name}.gz`]);
 };
 
 /**
- * MNIST, or a set in its files such as Fashion-MNIST: images [examples, 1, 28, 28], or of the height and width that the
- * files say, from `train-images-idx3-ubyte` and the three others, gzipped or not.
- * @throws MP_IO for a missing file, MP_PARSE for one that is damaged, images and labels of different counts, or images
- * of one size to learn from and of another for the test
+ * Reads MNIST, or a set in the same files such as Fashion-MNIST: images [examples, 1, 28, 28], or of another height
+ * and width if the files say so, from `train-images-idx3-ubyte` and the three others, gzipped or not.
+ * @throws MP_IO for a missing file, MP_PARSE for a damaged one, for different numbers of images and labels, and for
+ *   training and test images of different sizes
  */
 export async function mnist(directory: string): Promise<ImageSplits> {
   checkPath("mnist: directory", directory);

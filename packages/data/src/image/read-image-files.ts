@@ -3,13 +3,13 @@ import { listOf } from "../check-arguments.js";
 import { checkBytes } from "../data-size.js";
 import { checkImageSize, type ImageSize, readImage } from "./decode-image.js";
 
-/** Files that are decoded at a time, on the decoder's own threads. */
+/** Number of files that are decoded at a time, on the decoder's own threads. */
 const AT_ONCE = 8;
 
 const checkPaths = listOf("paths", (value) => typeof value === "string" && value !== "");
 
 /**
- * Pictures as one array: u8 [pictures, channels, height, width], each read as by `readImage`, in the order of the list.
+ * Reads pictures into one array, u8 [pictures, channels, height, width], in the order of the list; see `readImage`.
  * @throws as `readImage`, and MP_INVALID_ARGUMENT for more than 2 GiB at that size
  */
 export async function readImageFiles(paths: readonly string[], size: ImageSize): Promise<HostTensor<"u8">> {

@@ -5,8 +5,8 @@ import type { ImageSplits } from "./labeled-images.js";
 import { isMnist, mnist } from "./mnist.js";
 
 /**
- * Reads the labeled images of a folder in any format: CIFAR-10's binary files, MNIST's, or a folder for each class.
- * `size` applies to the last; the first two have their own.
+ * Reads the labeled images of a folder in any format: CIFAR-10's binary files, MNIST's files, or a folder per class.
+ * `size` applies only to the last one.
  * @throws as `cifar10`, `mnist` and `imageFolder`
  */
 export async function readImages(directory: string, size: ImageFolderOptions): Promise<ImageSplits> {

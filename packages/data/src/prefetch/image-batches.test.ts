@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { channelStatistics, type ImageBatchOptions, imageBatches } from "./image-batches.js";
 
 const SIDE = 4;
-/** Twelve images whose every byte tells image, channel and place. */
+/** Twelve images in which every byte identifies image, channel and position. */
 const images = {
   x: tensor(
     Uint8Array.from({ length: 12 * 2 * SIDE * SIDE }, (_, index) => (index * 37 + 11) % 256),
@@ -148,7 +148,7 @@ describe("imageBatches", () => {
   });
 });
 
-/** All that may become of one channel by flipping and by cropping with a border of 1. */
+/** All results of flipping one channel and cropping it with a border of 1. */
 function candidates(source: readonly number[]): { name: string; isFlipped: boolean; pixels: number[] }[] {
   const offsets = [-1, 0, 1];
   return offsets.flatMap((top) =>

@@ -11,18 +11,18 @@ import { checkImages, type LabeledImages } from "../image/labeled-images.js";
 import { type PrefetchOptions, prefetchImages, prefetching } from "./prefetch.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
-  /** Augmentations that keep the class, drawn again for each image in each epoch. */
+  /** Augmentations that keep the class, drawn anew for each image in each epoch. */
   readonly augment?: AugmentOptions;
   /**
-   * Turns bytes b into (b / 255 - mean) / deviation for each channel; without it b / 255. `channelStatistics` computes
-   * them.
+   * Turns a byte b into (b / 255 - mean) / deviation of its channel; default b / 255. `channelStatistics` computes
+   * both.
    */
   readonly normalize?: ChannelStatistics;
-  /** Batches to make ahead on another thread, 1 or more; the batches are the same without. */
+  /** Number of batches to make ahead on another thread, at least 1; the batches stay the same. Default: none. */
   readonly prefetch?: number | PrefetchOptions;
 }
 
-/** Mean and deviation of each channel, where bytes count as 0 … 1. */
+/** Mean and deviation of each channel, with bytes scaled to 0 … 1. */
 export interface ChannelStatistics {
   readonly mean: readonly number[];
   readonly deviation: readonly number[];
@@ -54,8 +54,8 @@ const checkOptions = optionsCheck<ImageBatchOptions>(
 );
 
 /**
- * Batches of images, shuffled, augmented and normalized. Each depends on the data, the options and its position alone,
- * so a run continues from a cursor with the same batches, prefetched or not.
+ * Makes batches of images, shuffled, augmented and normalized. Each batch depends only on the data, the options and
+ * its position, so that a run continues from a cursor with the same batches, prefetched or not.
  * @throws MP_INVALID_ARGUMENT for an unknown option, or one that does not fit the images
  * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
  */
@@ -119,7 +119,7 @@ export function channelStatistics(images: LabeledImages): ChannelStatistics {
   return byteStatistics(images.x.data, shape);
 }
 
-/** The value of each byte, for each channel: a lookup costs less than the arithmetic. */
+/** The float for each byte, by channel: a lookup costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];

@@ -1,21 +1,21 @@
-/** Messages between the training thread and the one that makes batches. */
+/** Messages between the training thread and the thread that makes batches. */
 import { ERROR_CODES, type ErrorCode, isHostTensor, MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import type { LabeledImages } from "../image/labeled-images.js";
 
-/** A module of the user's, or the images for `imageBatches`. */
+/** The worker's task: a module of the user's, or images for `imageBatches`. */
 export type WorkerTask = (
   | { readonly module: string; readonly options: unknown }
   | { readonly images: LabeledImages; readonly options: unknown }
 ) & { readonly cursor: Json | undefined; readonly pass: number | undefined };
 
-/** Answers to `"next"`, in order; `end` and `error` are the last. */
+/** Answers to `"next"`, in order; no answer follows `end` or `error`. */
 export type Answer =
   | { readonly kind: "batch"; readonly batch: unknown; readonly cursor: Json }
   | { readonly kind: "end" }
   | { readonly kind: "error"; readonly error: SentError };
 
-/** An error as plain data, since a structured clone loses its code and details. */
+/** An error as plain data, because a structured clone would lose its code and details. */
 export interface SentError {
   readonly name: string;
   readonly message: string;
@@ -42,7 +42,7 @@ export function reviveError({ name, message, stack, code, details }: SentError):
   return new Error(message, { cause });
 }
 
-/** Freezes the tensors of a batch again, as `tensor` does, after cloning. */
+/** Freezes the tensors of a batch again after cloning, as `tensor` does. */
 export function reviveBatch(value: unknown): unknown {
   if (isHostTensor(value)) {
     Object.freeze(value.shape);

@@ -9,18 +9,18 @@ import type { LabeledImages } from "../image/labeled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
 
 export interface PrefetchOptions {
-  /** Batches made before they are asked for, 1 to 1024. */
+  /** Number of batches made before they are requested, 1 to 1024. */
   readonly ahead: number;
-  /** Ends the thread; a pending batch rejects with the signal's reason. */
+  /** Ends the thread when aborted; a pending batch then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 export interface WorkerDatasetOptions extends PrefetchOptions {
-  /** Handed to the module's `dataset` by structured clone. */
+  /** Passed to the module's function `dataset` by structured clone. */
   readonly options?: unknown;
 }
 
-/** Each is a batch in memory. */
+/** Limited, because each batch is held in memory. */
 const ahead = integer(1, 1024);
 const signal = optional(claim("an AbortSignal", (value) => value instanceof AbortSignal));
 
@@ -39,11 +39,11 @@ export const prefetching: Check = (what, value) =>
   typeof value === "number" ? ahead(what, value) : checkPrefetchOptions(what, value);
 
 /**
- * Runs a dataset on another thread. The module, given by its URL such as `new URL("./my-data.js", import.meta.url)`,
- * exports `dataset(options)`, which returns a `Dataset` or a promise of one. Batches are plain values and tensors;
- * order, content and cursors are those of that dataset. A cursor of other data is refused at the first batch. The
- * thread starts with the first batch, ends with the pass, and does not keep the process alive.
- * @throws MP_INVALID_ARGUMENT for what is no URL, or an `ahead` beyond 1 … 1024
+ * Runs a dataset on another thread. The module at a URL such as `new URL("./my-data.js", import.meta.url)` exports
+ * `dataset(options)`, which returns a `Dataset` or a promise of one. Batches are plain values and tensors; order,
+ * content and cursors are those of that dataset. A cursor for other data is refused at the first batch. The thread
+ * starts with the first batch, ends with the pass, and does not keep the process alive.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a URL, or an `ahead` outside 1 … 1024
  */
 export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): Dataset<B> {
   checkModule("workerDataset: module", module);
@@ -56,7 +56,7 @@ export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): D
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
-/** Runs `imageBatches` on another thread; `plain` is the same dataset on this one, which checks cursors. */
+/** Runs `imageBatches` on another thread; `plain` is the same dataset on this thread, which checks cursors. */
 export function prefetchImages<B>(
   plain: Dataset<B>,
   images: LabeledImages,
@@ -99,13 +99,13 @@ function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOption
 
 /**
  * Drops the flags of `node --input-type=module -e …`, which a thread that runs a file refuses. Otherwise flags are
- * inherited: explicit ones are checked, and those of V8 refused.
+ * inherited: Node checks explicit ones, and refuses those of V8.
  */
 function threadFlags(): { readonly execArgv?: string[] } {
   return process.execArgv.some((flag) => flag.startsWith("--input-type")) ? { execArgv: [] } : {};
 }
 
-/** The worker and what it answered, in order. */
+/** The worker, with its answers in order. */
 class Thread {
   readonly #worker: Worker;
   readonly #signal: AbortSignal | undefined;
@@ -165,7 +165,7 @@ class Thread {
   }
 }
 
-/** Finds the worker by the package's name, from the sources as from the built files. */
+/** Finds the worker by the package's name, which works from the sources and from the built files. */
 function workerUrl(): URL {
   return pathToFileURL(createRequire(import.meta.url).resolve("@mp/data/worker"));
 }

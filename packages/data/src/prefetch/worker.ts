@@ -1,4 +1,4 @@
-/** The thread that makes batches: answers each message with the next one. Started by `prefetch.ts`, never by hand. */
+/** The thread that makes batches: it answers each message with the next batch. `prefetch.ts` starts it. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { BatchIterator, Dataset } from "../dataset.js";
@@ -34,7 +34,7 @@ async function answer(): Promise<Answer> {
   }
 }
 
-/** Transfers the arrays of our own batches, which nobody else holds; a user's batches are copied. */
+/** The arrays to transfer: those of this package's batches, which nobody else holds. A user's batches are copied. */
 function movable({ batch }: { readonly batch: unknown }): ArrayBuffer[] {
   if (!isOwn) return [];
   const { x, y } = batch as ImageBatch;

@@ -22,7 +22,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
 
 type Options = Parameters<typeof readRows>[1];
 
-/** The refusal of a file of this name and content, its path left out. */
+/** The message that refuses a file with this name and content, without its path. */
 async function refused(name: string, content: string | Uint8Array, options: Options = {}): Promise<string> {
   const path = join(folder, name);
   await writeFile(path, content);
@@ -197,7 +197,7 @@ describe("a broken file", () => {
   });
 });
 
-/** Rows of which one is broken, by format. */
+/** Files with one broken row each, by format. */
 const BROKEN = {
   jsonl: [
     '{"a":"x',

@@ -40,7 +40,7 @@ const example = fc
   // Nothing is learned from a lone token, which only an example without a mask may be.
   .map(({ ids, mask }) => (mask.includes(true, 1) ? { ids, mask } : { ids }));
 
-/** The examples that a batch holds, found by its segments. */
+/** The examples in a batch, separated by its segments. */
 function unpacked({
   ids,
   targets,

@@ -13,36 +13,36 @@ import {
 } from "./causal-example.js";
 
 export interface CausalBatchOptions {
-  /** Rows in a batch. */
+  /** Number of rows in a batch. */
   readonly batch: number;
-  /** Tokens in a row. */
+  /** Number of tokens in a row. */
   readonly length: number;
   /**
-   * Whether to fill a row with as many consecutive whole examples as fit; default true. Otherwise a row has one
+   * Whether to fill each row with as many consecutive whole examples as fit; default true. Otherwise each row has one
    * example.
    */
   readonly pack?: boolean;
-  /** The token that pads rows; default 0. The loss ignores it. */
+  /** The token that pads rows, which the loss ignores; default 0. */
   readonly padding?: number;
-  /** An example longer than a row; default `refuse`. */
+  /** What to do with examples longer than a row; default `refuse`. */
   readonly tooLong?: TooLong;
 }
 
-/** Rows of examples that do not attend to each other. */
+/** Rows of tokens; examples in one row do not attend to each other. */
 export interface CausalBatch {
   /** [batch, length]. */
   readonly ids: HostTensor<"i32">;
-  /** [batch, length], the next token of each; -100, the `ignoreIndex` of the loss, where it does not count. */
+  /** [batch, length], each token's next token, or -100, the `ignoreIndex` of the loss, if that does not count. */
   readonly targets: HostTensor<"i32">;
-  /** [batch, length], each token's place in its example, from 0. */
+  /** [batch, length], each token's position in its example, from 0. */
   readonly positions: HostTensor<"i32">;
-  /** [batch, length], each token's example in its row, from 1; 0 for padding. */
+  /** [batch, length], the number of each token's example in its row, from 1; 0 for padding. */
   readonly segments: HostTensor<"i32">;
   /** [batch, 1, length, length], true where a token attends: to its own example up to itself; padding to padding. */
   readonly mask: HostTensor<"bool">;
 }
 
-/** Most elements of a mask: engines have no larger typed arrays. */
+/** Most elements of a mask, the limit of engines' typed arrays. */
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
 const checkOptions = optionsCheck<CausalBatchOptions>(
@@ -57,11 +57,11 @@ const checkOptions = optionsCheck<CausalBatchOptions>(
 );
 
 /**
- * Batches of one shape for a causal language model, with the examples in the order of the dataset. Packing leaves
- * little padding, but the model must then take `mask` and `positions`, or examples would attend to earlier ones. The
+ * Makes batches of one shape for a causal language model, with the examples in the dataset's order. Packing leaves
+ * little padding, but the model must then use `mask` and `positions`, or examples would attend to earlier ones. The
  * last batch is padded with rows that the loss ignores. Cursors are those of the original dataset.
  * @throws MP_INVALID_ARGUMENT for an invalid dataset or option, and during a pass for an invalid or too long example,
- * naming its file and row
+ *   naming its file and row
  */
 export function causalBatches(
   examples: Dataset<CausalExample>,

@@ -1,4 +1,4 @@
-/** Checks and cuts an example, and makes its targets. */
+/** Checks and cuts examples, and makes their targets. */
 
 import { type HostTensor, type MpError, tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
@@ -9,20 +9,20 @@ import { findPlace, formatPlace } from "../row-place.js";
 
 /** A text to train a causal language model on. */
 export interface CausalExample {
-  /** Its tokens, including those for its beginning and end. */
+  /** The tokens, including those for beginning and end. */
   readonly ids: ArrayLike<number>;
-  /** For each token whether the loss counts its prediction: 1 in answers, 0 in prompts; default all 1. */
+  /** Whether the loss counts the prediction of each token: 1 in answers, 0 in prompts; default all 1. */
   readonly mask?: ArrayLike<number | boolean>;
 }
 
 /** Target that the loss ignores, as in PyTorch. */
 export const IGNORED = -100;
 
-/** An example longer than a row: `refuse` throws, `truncate` cuts its end off, `drop` leaves it out. */
+/** What to do with examples longer than a row: `refuse` throws, `truncate` cuts the end, `drop` leaves them out. */
 export type TooLong = "refuse" | "truncate" | "drop";
 export const tooLongCheck: Check = optional(oneOf("refuse", "truncate", "drop"));
 
-/** Tokens and their targets: the next token of each, or -100. */
+/** Tokens, and for each the next token, or -100. */
 export interface Learned {
   readonly ids: ArrayLike<number>;
   readonly targets: Int32Array<ArrayBuffer>;
@@ -35,7 +35,7 @@ const isList = (value: unknown): value is ArrayLike<unknown> =>
 
 /**
  * Reads the tokens of an example, cut to `most`, and their targets; undefined if the example is dropped.
- * @throws MP_INVALID_ARGUMENT for an invalid example, one that is too long and one without targets, naming its row
+ * @throws MP_INVALID_ARGUMENT for an example that is invalid, too long or without targets, naming its row
  */
 function readExample(
   what: string,
@@ -94,9 +94,9 @@ function refusal(what: string, example: unknown, text: string): MpError<"MP_INVA
 }
 
 /**
- * Examples held in memory as the columns of `bucketBy`, which shuffles them and makes batches of like lengths:
+ * Converts examples in memory to columns for `bucketBy`, which shuffles them and makes batches of similar lengths:
  * `bucketBy(causalColumns(examples), { buckets: [64, 128], batch: 8, padding: { targets: -100 } })`.
- * @throws MP_INVALID_ARGUMENT for what is no example
+ * @throws MP_INVALID_ARGUMENT for a value that is not an example
  */
 export function causalColumns(examples: Iterable<CausalExample>): {
   readonly ids: readonly HostTensor<"i32">[];

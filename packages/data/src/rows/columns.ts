@@ -1,4 +1,4 @@
-/** Columns with types that a program expects, checked in every row. */
+/** Checks the columns and types that a program expects, in every row. */
 
 import { shown } from "@mp/graph/internal";
 import { type Check, claim } from "../check-arguments.js";
@@ -14,13 +14,13 @@ interface ColumnTypes {
   readonly object: Readonly<Record<string, unknown>>;
 }
 
-/** The type of a column's values; with a question mark they may be null, or left out of a row of JSON. */
+/** The type of a column's values. With a question mark values may be null, or missing in a JSON row. */
 export type ColumnType = keyof ColumnTypes | `${keyof ColumnTypes}?`;
 
-/** Columns by name. */
+/** The types of columns, by name. */
 export type RowColumns = Readonly<Record<string, ColumnType>>;
 
-/** A row of these columns; of all columns where none are named. */
+/** A row with these columns; with all columns of the file if none are named. */
 export type RowOf<C extends RowColumns | undefined> = C extends RowColumns
   ? { readonly [K in keyof C]: ValueOf<C[K]> }
   : Row;
@@ -33,7 +33,7 @@ type ValueOf<T extends ColumnType> = T extends keyof ColumnTypes
 
 interface TypeRule {
   readonly called: string;
-  /** Names of this type in other libraries, for the hint of an error. */
+  /** Names of this type in other libraries, for a hint in the error. */
   readonly elsewhere: RegExp;
   readonly holds: (value: unknown) => boolean;
   /** Parses a value from text; undefined if it is invalid. */

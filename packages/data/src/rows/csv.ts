@@ -11,7 +11,7 @@ import {
   rowError,
 } from "./row-file.js";
 
-/** A record, and the bytes from the start of reading to its end. */
+/** A record, and the number of bytes read up to its end. */
 interface CsvRecord {
   readonly record: readonly Buffer[];
   readonly info: Pick<Info, "bytes">;
@@ -20,8 +20,8 @@ interface CsvRecord {
 type Records = (start: RowStart) => AsyncIterable<CsvRecord>;
 
 /**
- * Opens CSV as of RFC 4180, UTF-8 with a header. Lines end with \n or \r\n; blank lines are skipped if there are
- * several columns.
+ * Opens CSV as in RFC 4180, in UTF-8 and with a header. Lines end with \n or \r\n; blank lines are skipped if there
+ * are several columns.
  */
 export async function openCsv(file: Inspected, delimiter: string): Promise<RowFile> {
   const { parse } = await loadReader("readRows: CSV", "csv-parse", () => import("csv-parse"));
@@ -59,7 +59,7 @@ export async function openCsv(file: Inspected, delimiter: string): Promise<RowFi
   };
 }
 
-/** The place after a byte order mark, which would make the parser decode the rest. */
+/** The position after a byte order mark, which would make the parser decode the rest. */
 async function beginning(file: Inspected): Promise<RowStart> {
   for await (const [first, second, third] of streamBytes(file, 0)) {
     const isMarked = first === 0xef && second === 0xbb && third === 0xbf;
@@ -120,7 +120,7 @@ async function* readCsv(
   }
 }
 
-/** Counts lines, since the parser counts \r\n within quotes twice. */
+/** Counts lines, because the parser counts \r\n within quotes twice. */
 const linesIn = (record: readonly Buffer[]): number =>
   record.reduce((lines, field) => lines + field.filter((byte) => byte === 0x0a).length, 1);
 

@@ -1,4 +1,4 @@
-/** `@mp/data/rows`: rows of files, shuffled, and batches of texts for causal language models. */
+/** `@mp/data/rows`: reads rows of files, shuffles them, and makes batches of texts for causal language models. */
 
 // Rows of files
 

@@ -3,7 +3,7 @@ import type { RowPlace } from "../row-place.js";
 import { decodeText, streamLines } from "./lines.js";
 import { type Inspected, type ReadRow, type Row, type RowStart, rowError } from "./row-file.js";
 
-/** Reads one JSON object a line, UTF-8; blank lines are skipped. */
+/** Reads one JSON object per line, in UTF-8; blank lines are skipped. */
 export async function* readJsonl(
   file: Inspected,
   { row, byte, line }: RowStart,

@@ -1,4 +1,4 @@
-/** Lines of a text file, unpacked where it is gzipped. */
+/** Reads the lines of a text file, which may be gzipped. */
 
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream";
@@ -9,14 +9,14 @@ import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import { type Inspected, rowError } from "./row-file.js";
 
-/** Most bytes of a row, so that a file of one giant line does not fill the memory. */
+/** Most bytes of a row, so that a file with one giant line does not fill the memory. */
 export const LONGEST_ROW_BYTES: number = 2 ** 26;
 
 /**
- * Streams lines with their ends from a byte on. A gzipped file is unpacked from its beginning.
+ * Streams lines, with their line ends, from a byte offset on. A gzipped file is unpacked from its beginning.
  * @param place of the current row, for messages
- * @throws MP_IO for a file that cannot be read, MP_PARSE for an invalid gzip file, for UTF-16, and a line that is too
- * long
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for an invalid gzip file, for UTF-16, and for a line that is
+ *   too long
  */
 export async function* streamLines(
   file: Inspected,
@@ -41,9 +41,7 @@ export async function* streamLines(
   if (length > 0) yield Buffer.concat(parts);
 }
 
-/**
- * Streams the bytes of a file, unpacked, from a byte on. @throws MP_IO, MP_PARSE for an invalid gzip file and UTF-16
- */
+/** Streams the unpacked bytes of a file from an offset on. @throws MP_IO, MP_PARSE for invalid gzip and UTF-16 */
 export async function* streamBytes(
   { path, isGzip }: Inspected,
   start: number,
@@ -80,7 +78,7 @@ function utf16([a, b, c, d]: Uint8Array): string | undefined {
   return (a === 0xfe && b === 0xff) || (isLetter(b, a) && isLetter(d, c)) ? "UTF-16BE" : undefined;
 }
 
-/** A byte order mark within a row belongs to it; that of a file is dropped before. */
+/** Keeps byte order marks, which belong to the row; that of the file is removed earlier. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function decodeText(bytes: Uint8Array, place: RowPlace): string {

@@ -5,7 +5,7 @@ import { readStruct } from "./thrift.js";
 const varint = (value: number): number[] =>
   value < 128 ? [value] : [(value % 128) + 128, ...varint(Math.floor(value / 128))];
 const [I32, LIST, STRUCT] = [5, 9, 12];
-/** A field whose number is one of those after the last. */
+/** A Thrift field whose number is one more than `after`. */
 const field = (after: number, type: number, ...content: number[]): number[] => [
   after * 16 + type,
   ...content,
@@ -19,7 +19,7 @@ interface Page {
   readonly packedBytes?: number;
 }
 
-/** A data page of the first version. */
+/** A data page, version 1. */
 const page = (
   content: readonly number[],
   { values = 4, encoding = 0, sizeBytes, packedBytes }: Page = {},
@@ -119,7 +119,7 @@ describe("checkPages", () => {
 });
 
 describe("a page of the second version", () => {
-  /** One boolean in runs, after bytes that are said to be levels. */
+  /** A data page, version 2, of one boolean in runs, whose header claims this many bytes of levels. */
   const second = (levels: number, nulls: number): Uint8Array =>
     Uint8Array.from([
       ...[...count(1, 3), ...count(1, 8), ...count(1, 8)],

@@ -1,6 +1,6 @@
 /**
- * Checks the pages of a Parquet column before they are decoded: the decoder trusts their counts, and a run that claims
- * two billion values would fill the memory.
+ * Checks the pages of a Parquet column before they are decoded: the decoder trusts their counts, and a run that
+ * claims two billion values would fill the memory.
  */
 import { crc32 } from "node:zlib";
 import { readStruct, type ThriftStruct } from "./thrift.js";
@@ -16,22 +16,22 @@ export interface ColumnChunk {
   /** The physical type, such as `BYTE_ARRAY`. */
   readonly type: string;
   readonly values: number;
-  /** Deepest levels of definition and of repetition. */
+  /** The deepest levels of definition and repetition. */
   readonly definition: number;
   readonly repetition: number;
   readonly unpack: Unpack;
 }
 
-/** An encoding of values. */
+/** An encoding of values in pages. */
 interface Encoding {
   readonly types: RegExp;
-  /** The start of its runs in a page, and their width. */
+  /** Finds the start and bit width of the runs in a page. */
   readonly runs?: (page: Uint8Array) => readonly [start: number, width: number];
 }
 
 const plain: Encoding = { types: /./ };
 const indices: Encoding = { types: /^(?!BOOLEAN)/, runs: ([width = 0]) => [1, width] };
-/** The encodings that are read. The others are rare, and a few bytes of them can stand for terabytes. */
+/** The encodings that are read. Others are rare, and a few of their bytes can stand for terabytes. */
 const ENCODINGS: Readonly<Record<number, Encoding>> = {
   0: plain,
   2: indices,
@@ -44,7 +44,7 @@ const ENCODINGS: Readonly<Record<number, Encoding>> = {
 };
 
 /**
- * @returns the number of bytes that its pages unpack to
+ * @returns the total size of the unpacked pages
  * @throws Error for pages that contradict themselves, the chunk or the limits
  */
 export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
@@ -76,10 +76,10 @@ export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
 }
 
 interface Page {
-  /** As it is in the file. */
+  /** The content as in the file, perhaps compressed. */
   readonly content: Uint8Array;
   readonly sizeBytes: number;
-  /** The part of its header that only pages of its type have. */
+  /** The part of the page's header that is specific to its type. */
   readonly head: ThriftStruct;
   readonly count: number;
 }
@@ -113,7 +113,7 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
       if (count > 8 * sizeBytes) throw new Error(`a dictionary claims ${count} values in ${sizeBytes} bytes`);
     },
   },
-  /** The second version of data pages, whose levels are not packed. */
+  /** Version 2 of data pages, whose levels are not compressed. */
   3: {
     field: 8,
     check: ({ type, definition, repetition, unpack }, { content, sizeBytes, head, count }) => {
@@ -140,14 +140,14 @@ function checkValues(type: string, page: Uint8Array, code: number, values: numbe
   checkRuns(page.subarray(start), width, values);
 }
 
-/** Levels have runs for all values: the decoder would go on reading after their end. */
+/** Checks that levels have runs for all values; otherwise the decoder would read on after their end. */
 function checkLevels(bytes: Uint8Array, deepest: number, values: number): void {
   const seen = checkRuns(bytes, 32 - Math.clz32(deepest), values);
   if (seen < values) throw new Error(`a page has levels of ${seen} values and claims ${values}`);
 }
 
 /**
- * Runs of the hybrid of run lengths and packed bits: no more than `values`, but for what fills up the last eight.
+ * Checks runs in the hybrid of run lengths and bit packing: at most `values`, up to the padding of the last eight.
  * @returns the number of values
  */
 function checkRuns(bytes: Uint8Array, width: number, values: number): number {

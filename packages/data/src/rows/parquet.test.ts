@@ -55,7 +55,7 @@ describe("files that pyarrow wrote (bench/peers/parquet_rows.py)", () => {
 });
 
 describe("files that lie", () => {
-  /** Rows or an error of ours, and never much memory. */
+  /** The rows, or an MpError; fails if it takes much memory. */
   async function outcome(bytes: Uint8Array): Promise<readonly Row[] | MpError> {
     const path = join(folder, "lie.parquet");
     await writeFile(path, bytes);
@@ -103,7 +103,7 @@ describe("files that lie", () => {
   });
 
   it("are refused where a page unpacks to fewer bytes than it claims", async () => {
-    /** A zstd frame of one stored block. */
+    /** A zstd frame with one uncompressed block. */
     const frame = (bytes: Uint8Array) =>
       Uint8Array.from([
         0x28,

@@ -15,7 +15,7 @@ const REMEDY = "download the file again, or write it again with pyarrow or DuckD
 
 type Reader = Awaited<ReturnType<typeof loadParquet>>;
 
-/** The libraries, and how each codec is unpacked into the bytes that a page claims, and never more. */
+/** Loads the libraries, and for each codec a function that never unpacks more bytes than a page claims. */
 async function loadParquet() {
   const packages = "hyparquet hyparquet-compressors";
   return loadReader("readRows: Parquet", packages, async () => {
@@ -41,8 +41,8 @@ async function loadParquet() {
 }
 
 /**
- * Apache Parquet, one row group in memory at a time. Whole numbers of 64 bits become numbers, bytes that are no text
- * stay bytes, times are dates.
+ * Opens an Apache Parquet file; one row group is in memory at a time. 64-bit integers become numbers, bytes that are
+ * not text stay bytes, times become dates.
  */
 export async function openParquet(file: Inspected, wanted: readonly string[] | undefined): Promise<RowFile> {
   const reader = await loadParquet();
@@ -116,7 +116,7 @@ interface Group extends Pick<Footer, "metadata" | "leaves"> {
   readonly wanted: readonly string[] | undefined;
 }
 
-/** Reads and checks a row group's columns, then decodes it. */
+/** Reads and checks the columns of a row group, then decodes it. */
 async function readGroup(file: Inspected, reader: Reader, group: Group): Promise<readonly Row[]> {
   const { metadata, first, end, wanted } = group;
   try {
@@ -185,7 +185,7 @@ const asIs: Unpack = (packed, size) => {
   return packed;
 };
 
-/** Bytes that the decoder reads of a column. */
+/** The range of bytes that the decoder reads for a column. */
 function chunkRange(meta: ColumnMetaData, name: string, sizeBytes: number): [number, number] {
   const start = Number(meta.dictionary_page_offset || meta.data_page_offset);
   const end = start + Number(meta.total_compressed_size);
@@ -207,7 +207,7 @@ function schemaLeaves(tree: SchemaTree, outer: Levels): readonly Leaf[] {
   });
 }
 
-/** Values as JSON would have them, but for dates and bytes: whole numbers of 64 bits are numbers. */
+/** Converts values to those of JSON, except for dates and bytes; 64-bit integers become numbers. */
 function plain(value: unknown, place: RowPlace, name: string): unknown {
   if (typeof value === "bigint") {
     const number = Number(value);

@@ -17,16 +17,16 @@ type Format = "jsonl" | "csv" | "parquet";
 
 export interface ReadRowsOptions {
   /**
-   * The columns that rows have, with their types: `string`, `number`, `boolean`, `list`, `object`, or one of them and
-   * `?` where values may be null. Every row is checked, and of Parquet no other column is read. Without it rows have all
+   * The columns of the rows with their types: `string`, `number`, `boolean`, `list`, `object`, or one of these with
+   * `?` if values may be null. Every row is checked, and no other column of Parquet is read. By default rows have all
    * columns, unchecked; those of CSV are strings.
    */
   readonly columns?: RowColumns;
-  /** Default by the name: `.jsonl` or `.ndjson`, `.csv` or `.tsv`, the same and `.gz`, or `.parquet`. */
+  /** Default by extension: `.jsonl` or `.ndjson`, `.csv` or `.tsv`, each also with `.gz`, or `.parquet`. */
   readonly format?: Format;
-  /** Between the fields of CSV: default a comma, of a `.tsv` a tab. */
+  /** The separator of CSV fields; default a comma, for `.tsv` a tab. */
   readonly delimiter?: string;
-  /** The files come in an order of their own in each pass, drawn from this seed; without it as given. */
+  /** Draws an order of the files for each pass from this seed; default: the given order. */
   readonly shuffle?: { readonly seed: number };
 }
 
@@ -44,12 +44,12 @@ const checkOptions = optionsCheck<ReadRowsOptions>(
 const checkPaths = claim("a list of paths, not empty", (value) => Array.isArray(value) && value.length > 0);
 
 /**
- * The rows of files, one after the other, as plain objects: a dataset to map, shuffle and make batches of. Files are
- * streamed: of JSONL and CSV one row is in memory, of Parquet one row group. A cursor leads back to the row: it is sought
- * in JSONL and CSV, unpacked from the beginning where they are gzipped, and in Parquet its row group is decoded again.
- * @throws MP_INVALID_ARGUMENT for options and unknown extensions, MP_BACKEND_UNAVAILABLE without the format's reader
- * (`csv-parse`; `hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is no regular file,
- * MP_PARSE for a file that is empty, cut short or without a column, and when it is read, for a row that is broken
+ * Streams the rows of files, one file after the other, as plain objects: a dataset to map, shuffle and make batches
+ * of. It holds one row of JSONL and CSV in memory, or one row group of Parquet. A cursor leads back to the row: by
+ * seeking in JSONL and CSV (from the beginning if they are gzipped), or by decoding the row group again.
+ * @throws MP_INVALID_ARGUMENT for invalid options and unknown extensions, MP_BACKEND_UNAVAILABLE without the format's
+ *   reader (`csv-parse`; `hyparquet` and `hyparquet-compressors`), MP_IO for a file that cannot be read or is not
+ *   regular, MP_PARSE for a file that is empty, cut short or lacks a column, and during a pass for a broken row
  */
 export async function readRows<const C extends RowColumns | undefined = undefined>(
   paths: string | readonly string[],
@@ -91,7 +91,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
   return { iterate, [Symbol.asyncIterator]: () => iterate() };
 }
 
-/** A place among the files, in the order of the pass. */
+/** A place in one of the files, which are in the pass's order. */
 interface FilePlace extends RowStart {
   readonly pass: number;
   readonly file: number;
@@ -106,7 +106,7 @@ function parseCursor(cursor: Json, signature: string, files: readonly string[]):
 
 interface RowSource extends RowFile {
   readonly signature: string;
-  /** Whether all values are text. */
+  /** Whether all values are strings, as in CSV. */
   readonly isText: boolean;
 }
 

@@ -24,7 +24,7 @@ interface Batch {
   readonly targets: Tensor;
 }
 
-/** The row of a token holds the logits of the next. */
+/** Starts a trainer of a table whose row for a token holds the logits of the next one. */
 const start = async () =>
   trainer({
     backend: await reference(),
@@ -39,7 +39,7 @@ const start = async () =>
     precision: float32(),
   });
 
-/** Opened again, as in a new process. */
+/** Opens the data again, as a new process would. */
 async function dataOf(path: string) {
   const rows = await readRows(path, { columns: { text: "string?", id: "number" } });
   const examples = mapDataset(rows, ({ text, id }) => {

@@ -1,4 +1,4 @@
-/** A file of rows in any format, opened and checked, whose rows can be read from any place. */
+/** Opens and checks a file of rows in any format. Its rows can then be read from any place. */
 import { open } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import { contentHash } from "@mp/graph/internal";
@@ -8,7 +8,7 @@ import { formatPlace, type RowPlace } from "../row-place.js";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A place before a row: what precedes it in the file, in rows, and of text (unpacked) in bytes and lines. */
+/** A place before a row: the number of rows that precede it and, for text, of unpacked bytes and lines. */
 export interface RowStart {
   readonly row: number;
   readonly byte: number;
@@ -20,30 +20,30 @@ export const FILE_START: RowStart = { row: 0, byte: 0, line: 0 };
 export interface ReadRow {
   readonly values: Row;
   readonly place: RowPlace;
-  /** The place after it. */
+  /** The place after the row. */
   readonly next: RowStart;
 }
 
 export interface RowFile {
-  /** The columns of all rows, where the format says them ahead. */
+  /** The columns of all rows, if the format declares them. */
   readonly columns: readonly string[] | undefined;
-  /** Reads on from a place. @throws MP_PARSE for a broken row, MP_IO for a file that cannot be read */
+  /** Reads rows from a place on. @throws MP_PARSE for a broken row, MP_IO for a file that cannot be read */
   rows(start: RowStart): AsyncIterable<ReadRow>;
 }
 
-/** Number of bytes at each end of a file that tell it from another. */
+/** Number of bytes at each end of a file that go into its signature. */
 const END_BYTES = 2 ** 16;
 
 export interface Inspected {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Told by its first two bytes, not by its name. */
+  /** Whether the file is gzipped, by its first two bytes, not by its name. */
   readonly isGzip: boolean;
-  /** Size and hash of both ends. */
+  /** The file's size, and a hash of both ends. */
   readonly signature: string;
 }
 
-/** @throws MP_IO for what is no regular file or cannot be read, MP_PARSE for an empty file */
+/** @throws MP_IO for a file that is not regular or cannot be read, MP_PARSE for an empty file */
 export async function inspect(path: string): Promise<Inspected> {
   const sizeBytes = await sizeOfFile(path);
   if (sizeBytes === 0) throw fileError(path, "is empty; write rows into it, or leave it out");
@@ -57,7 +57,7 @@ export async function inspect(path: string): Promise<Inspected> {
   };
 }
 
-/** @throws MP_IO for a file that cannot be read, MP_PARSE where it ends before `end` */
+/** @throws MP_IO for a file that cannot be read, MP_PARSE for one that ends before `end` */
 export async function readRange(path: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(end - start);
   try {
@@ -77,7 +77,7 @@ export async function readRange(path: string, start: number, end: number): Promi
   return bytes;
 }
 
-/** An error of a row; `what` ends with the remedy. */
+/** MP_PARSE for a row; `what` ends with the remedy. */
 export const rowError = (
   place: RowPlace,
   what: string,

@@ -22,7 +22,7 @@ async function all<T>(rows: AsyncIterable<T>): Promise<T[]> {
   return seen;
 }
 
-/** Resumed at each of its places, the stream goes on as if nothing had happened. */
+/** Checks that the stream, resumed at each of its places, continues with the same rows. */
 async function expectResumable(rows: Dataset<Row>, wanted: readonly Row[]): Promise<void> {
   expect(await all(rows)).toEqual(wanted);
   const iterator = rows.iterate(undefined, 1);
@@ -33,7 +33,7 @@ async function expectResumable(rows: Dataset<Row>, wanted: readonly Row[]): Prom
   }
 }
 
-/** Characters of one to four bytes, quotes, delimiters and what ends lines elsewhere. */
+/** Characters of one to four bytes, quotes, delimiters, and line ends of other systems. */
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom("a", ",", '"', " ", "é", "日", "😀", "\u2028", "\ufeff"),

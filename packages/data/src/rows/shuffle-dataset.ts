@@ -5,9 +5,9 @@ import { type BatchIterator, checkDataset, type Dataset, withCursor, withDropped
 import { randomStream } from "../random.js";
 
 export interface ShuffleOptions {
-  /** Examples in the buffer, from which the next is drawn: as many as the memory bears. */
+  /** Size of the buffer from which examples are drawn: as many as fit into memory. */
   readonly buffer: number;
-  /** Each pass has an order of its own, drawn from this seed. */
+  /** Seed from which each pass draws an order of its own. */
   readonly seed: number;
 }
 
@@ -16,7 +16,7 @@ const checkOptions = optionsCheck<ShuffleOptions>(
   "{ buffer: 1000, seed: 1 }",
 );
 
-/** An example in the buffer, its number in the pass, and the place before it. */
+/** An example in the buffer, with its number in the pass and the place before it. */
 interface BufferSlot<T> {
   readonly value: T;
   readonly index: number;
@@ -24,13 +24,14 @@ interface BufferSlot<T> {
 }
 
 /**
- * The same examples shuffled by a buffer, as `shuffle` of tf.data and of Hugging Face's streamed datasets: each is drawn
- * from a buffer, and the next one of the dataset beneath takes its slot. An example comes at most `buffer` places too
- * early, and seldom much later. Give it single examples, as those of `readRows`: of batches it would shuffle the batches.
+ * Shuffles examples by a buffer, like `shuffle` of tf.data and of Hugging Face's streamed datasets: each example is
+ * drawn from the buffer, and the original dataset's next one takes its slot. An example comes at most `buffer`
+ * positions too early, and seldom much later. Use it on single examples, such as those of `readRows`, before making
+ * batches.
  *
- * A cursor holds the numbers of the examples in the buffer and the place of the oldest, from which a resumed run reads
- * again: about `buffer` · ln(`buffer`) examples. The dataset beneath must give the same examples again.
- * @throws MP_INVALID_ARGUMENT for what is no dataset, and for options
+ * A cursor holds the numbers of the examples in the buffer and the place of the oldest, from which a resumed run
+ * reads again: about `buffer` · ln(`buffer`) examples. The original dataset must give the same examples again.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a dataset, and for invalid options
  */
 export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions): Dataset<T> {
   checkDataset("shuffleDataset: dataset", dataset);
@@ -98,8 +99,8 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
 }
 
 /**
- * A place in a pass: the number of examples drawn, those in the buffer by their numbers, and of the first of these its
- * number and the place beneath before it.
+ * A place in a pass: the number of examples drawn, the numbers of those in the buffer, and for the oldest of these
+ * its number and the original dataset's place before it.
  */
 interface BufferPosition {
   readonly pass: number;

@@ -1,21 +1,21 @@
 /**
- * Thrift's compact protocol, as far as Parquet's headers use it: structs of numbers, all else skipped. A list that
- * claims more elements than bytes follow is refused before anything is allocated for it.
+ * Reads Thrift's compact protocol as far as Parquet's headers use it: structs of numbers; everything else is skipped.
+ * A list that claims more elements than bytes follow is refused before anything is allocated for it.
  */
 
-/** Numbers, booleans and structs by field; of lists, texts and doubles nothing is kept. */
+/** Numbers, booleans and structs by field number; lists, texts and doubles are not kept. */
 export interface ThriftStruct {
   readonly [field: number]: number | boolean | ThriftStruct | undefined;
 }
 
-/** Deeper than any header. */
+/** Deepest nesting of structs; no header is that deep. */
 const DEEPEST = 24;
-/** The protocol's types of fields. */
+/** The protocol's field types. */
 const [TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, STRUCT] = [
   1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12,
 ];
 
-/** @throws Error for bytes that are no sound struct */
+/** @throws Error for bytes that are not a valid struct */
 export function readStruct(
   bytes: Uint8Array,
   start: number,

@@ -1,4 +1,4 @@
-/** Pictures as light of 0 … 1, three channels after one another, drawn by seeded streams and turned into bytes. */
+/** Draws pictures as light from 0 to 1 in three planes, by seeded streams, and turns them into bytes. */
 import type { RandomStream } from "../random.js";
 import type { Distance } from "./outlines.js";
 
@@ -14,17 +14,17 @@ export interface Canvas {
 export interface Figure {
   readonly distance: Distance;
   readonly style: Style;
-  /** Center and radius in pixels, and the turn in radians. */
+  /** Center in pixels; `radius` too is in pixels, and `turn` in radians. */
   readonly x: number;
   readonly y: number;
   readonly radius: number;
   readonly turn: number;
-  /** How much the height differs from the width, 1 for not at all. */
+  /** Ratio of height and width; 1 for equal ones. */
   readonly stretch: number;
   readonly color: Color;
 }
 
-/** Inclusive pixels. */
+/** A rectangle of pixels, all four sides included. */
 export interface Extent {
   readonly left: number;
   readonly top: number;
@@ -35,7 +35,7 @@ export interface Extent {
 export const between = (stream: RandomStream, low: number, high: number): number =>
   low + (high - low) * stream.uniform();
 
-/** A slope of light with waves across it, the ground that all stands on. */
+/** Paints the background: a gradient of light with waves across it. */
 export function paintGround({ side, light }: Canvas, stream: RandomStream, color: Color): void {
   const waves = Array.from({ length: 3 }, () => wave(side, stream));
   const [slopeX, slopeY] = [between(stream, -0.25, 0.25) / side, between(stream, -0.25, 0.25) / side];
@@ -56,7 +56,7 @@ export function paintGround({ side, light }: Canvas, stream: RandomStream, color
 
 const at = (values: Float64Array, index: number): number => values[index] as number;
 
-/** depth · sin(ax + by + phase) as sin(ax) · cos(by + phase) + cos(ax) · sin(by + phase): tables instead of a sine a pixel. */
+/** Tables for depth · sin(ax + by + phase) as sin(ax) · cos(by + phase) + cos(ax) · sin(by + phase). */
 function wave(side: number, stream: RandomStream) {
   const angle = between(stream, 0, 2 * Math.PI);
   const pitch = between(stream, 0.15, 1.2);
@@ -73,7 +73,7 @@ function wave(side: number, stream: RandomStream) {
   };
 }
 
-/** Draws a figure with soft edges; returns the pixels that are at least half its own, undefined where none is. */
+/** Draws a figure with soft edges. @returns the extent of pixels that it covers at least half; undefined if none */
 export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | undefined {
   const { distance, style, radius, turn, stretch, color } = figure;
   const [cosine, sine] = [Math.cos(turn), Math.sin(turn)];
@@ -108,12 +108,12 @@ export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | un
   return right < left ? undefined : { left, top, right, bottom };
 }
 
-/** Half the width of a stroke and of a dot, in pixels; and half the side of what is looked at to draw them. */
+/** Half the widths of strokes and dots, and half the side of the square in which they are drawn, in pixels. */
 const STROKE = 0.7;
 const DOT = 1.2;
 const SCRAP_REACH = 8;
 
-/** A short stroke or a dot that means nothing. */
+/** Draws a short stroke or a dot as a distraction. */
 export function drawScrap(canvas: Canvas, stream: RandomStream, color: Color): void {
   const isDot = stream.integer(3) === 0;
   const half = isDot ? 0 : between(stream, 2, 6);
@@ -134,7 +134,7 @@ export function drawScrap(canvas: Canvas, stream: RandomStream, color: Color): v
   });
 }
 
-/** Adds noise of that deviation and rounds to bytes. */
+/** Adds noise with this standard deviation and rounds to bytes. */
 export function toBytes(
   { light }: Canvas,
   stream: RandomStream,
@@ -152,15 +152,15 @@ export function toBytes(
   }
 }
 
-/** The color of the ground: dark, and never gray alone. */
+/** A color for the background: dark, and never pure gray. */
 export function groundColor(stream: RandomStream): Color {
   const tone = between(stream, 0.15, 0.4);
   return [1, 2, 3].map(() => tone + between(stream, -0.12, 0.12)) as unknown as Color;
 }
 
 /**
- * A color that stands out against the ground by the contrast in each channel at least, brighter than it, or darker
- * for the share `inverted` of all.
+ * A color that differs from the background by at least the contrast in each channel: brighter, or darker with
+ * probability `inverted`.
  */
 export function figureColor(
   stream: RandomStream,
@@ -171,7 +171,7 @@ export function figureColor(
   return ground.map((base) => base + sign * between(stream, contrast, contrast + 0.35)) as unknown as Color;
 }
 
-/** How far figures stand out at a difficulty of 0 … 1. */
+/** Contrast and share of inverted figures at a difficulty from 0 to 1. */
 export const standing = (difficulty: number): { contrast: number; inverted: number } => ({
   contrast: 0.3 - 0.2 * difficulty,
   inverted: 0.5 * difficulty,

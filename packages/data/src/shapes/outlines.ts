@@ -1,4 +1,4 @@
-/** The figures that are drawn, each as its signed distance: below 0 inside, in units of the figure's radius. */
+/** The signed distance to a figure's outline, negative inside, in units of its radius. */
 export type Distance = (x: number, y: number) => number;
 type Point = readonly [x: number, y: number];
 
@@ -13,7 +13,7 @@ const regular = (corners: number): Point[] =>
 const star = (points: number, inner: number): Point[] =>
   Array.from({ length: 2 * points }, (_, index) => polar(index % 2 === 0 ? 1 : inner, index / (2 * points)));
 
-/** Half an arm's width of the cross. */
+/** Half the width of the cross' arms. */
 const ARM = 0.32;
 
 const cross: readonly Point[] = [
@@ -41,7 +41,7 @@ const arrow: readonly Point[] = [
   [0.05, -0.8],
 ];
 
-/** Distance to a polygon, negative inside (Inigo Quilez's sdPolygon): nearest edge, sign by counting crossings. */
+/** Signed distance to a polygon, negative inside (Inigo Quilez's sdPolygon): nearest edge, sign by crossings. */
 function polygon(corners: readonly Point[]): Distance {
   const xs = Float64Array.from(corners, ([x]) => x);
   const ys = Float64Array.from(corners, ([, y]) => y);
@@ -67,7 +67,7 @@ function polygon(corners: readonly Point[]): Distance {
 const length = (x: number, y: number): number => Math.sqrt(x * x + y * y);
 const disc: Distance = (x, y) => length(x, y) - 0.9;
 
-/** In this order a figure's index is its label. None is another's outline: a ring would be a disc's. */
+/** The figures; the index is the label. No two have the same outline, as a ring and a disc would. */
 export const OUTLINES: readonly { readonly name: string; readonly distance: Distance }[] = [
   { name: "disc", distance: disc },
   { name: "triangle", distance: polygon(regular(3)) },

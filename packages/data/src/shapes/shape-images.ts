@@ -20,15 +20,15 @@ import { OUTLINES } from "./outlines.js";
 
 export interface ShapeImagesOptions {
   readonly seed: number;
-  /** Images to train on; default 8000. */
+  /** Number of images to train on; default 8000. */
   readonly train?: number;
-  /** Images to test on; default 2000. */
+  /** Number of images to test on; default 2000. */
   readonly test?: number;
   /** Height and width in pixels, 8 … 256; default 32. */
   readonly side?: number;
-  /** Classes, 2 … 10; default 10. */
+  /** Number of classes, 2 … 10; default 10. */
   readonly classes?: number;
-  /** 0 (plain figures) … 1 (faint, small, noisy, half hidden); default 0.25. */
+  /** From 0 (plain figures) to 1 (faint, small, noisy, half hidden); default 0.25. */
   readonly difficulty?: number;
 }
 
@@ -44,15 +44,15 @@ const checkOptions = optionsCheck<ShapeImagesOptions>(
   "{ seed: 1 }",
 );
 const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
-/** Sets the streams of the two parts apart. */
+/** Keys that separate the random streams of the two parts. */
 const PARTS = { train: 0, test: 1 };
 
 /**
- * Pictures of one figure each (disc, triangle, square, star, cross, oval, pentagon, half disc, crescent, arrow), filled,
- * outlined or striped, turned, in any color and place, on wavy ground, with scraps over it and noise: bytes [examples,
- * 3, side, side] and the figure's label. An image depends on seed, part and its own number alone, so a smaller set is
- * the beginning of a larger one.
- * @throws MP_INVALID_ARGUMENT for an unknown option, or one out of its range
+ * Draws pictures of one figure each (disc, triangle, square, star, cross, oval, pentagon, half disc, crescent,
+ * arrow), filled, outlined or striped, rotated, in any color and place, on a wavy background with distractions and
+ * noise: bytes [examples, 3, side, side] and the figure's label. An image depends only on seed, part and its own
+ * number, so that a smaller set is the beginning of a larger one.
+ * @throws MP_INVALID_ARGUMENT for an unknown option, or one out of range
  */
 export function shapeImages(options: ShapeImagesOptions): ImageSplits {
   checkOptions("shapeImages", options);

@@ -19,21 +19,21 @@ import { OUTLINES } from "./outlines.js";
 
 export interface ShapeScenesOptions {
   readonly seed: number;
-  /** Images to train on; default 2000. */
+  /** Number of images to train on; default 2000. */
   readonly train?: number;
-  /** Images to test on; default 400. */
+  /** Number of images to test on; default 400. */
   readonly test?: number;
   /** Height and width in pixels, 32 … 256; default 64. */
   readonly side?: number;
-  /** Classes, 2 … 5; default 4: disc, triangle, square, star, cross. */
+  /** Number of classes, 2 … 5; default 4: disc, triangle, square, star, cross. */
   readonly classes?: number;
-  /** Figures in an image, 1 up to this, 1 … 8; default 4. */
+  /** Most figures in an image, 1 … 8; each has at least one. Default 4. */
   readonly objects?: number;
-  /** 0 (plain figures) … 1 (faint, small, noisy); default 0.25. */
+  /** From 0 (plain figures) to 1 (faint, small, noisy); default 0.25. */
   readonly difficulty?: number;
 }
 
-/** Images and what is in them, `annotations.images[i]` being image i. */
+/** Images and their boxes; `annotations.images[i]` describes image i. */
 export interface Scenes {
   /** [examples, 3, side, side] */
   readonly x: HostTensor<"u8">;
@@ -53,15 +53,15 @@ const checkOptions = optionsCheck<ShapeScenesOptions>(
   "{ seed: 1 }",
 );
 const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
-/** Apart from each other, and from those of `shapeImages` of the same seed. */
+/** Keys that separate the random streams of the two parts, also from those of `shapeImages` with the same seed. */
 const PARTS = { train: 2, test: 3 };
-/** Number of places tried for a figure before it is left out. */
+/** Number of places to try for a figure before it is left out. */
 const ATTEMPTS = 20;
 
 /**
- * Pictures of a few figures on wavy ground, with a tight box around each, made as `shapeImages` makes its own. Boxes
- * of two figures overlap by less than a fifth of the smaller.
- * @throws MP_INVALID_ARGUMENT for an unknown option, or one out of its range
+ * Draws pictures of a few figures on a wavy background, as `shapeImages` does, with a tight box around each figure.
+ * Boxes of two figures overlap by less than a fifth of the smaller one.
+ * @throws MP_INVALID_ARGUMENT for an unknown option, or one out of range
  */
 export function shapeScenes(options: ShapeScenesOptions): { readonly train: Scenes; readonly test: Scenes } {
   checkOptions("shapeScenes", options);
@@ -120,7 +120,7 @@ function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficu
   return boxes;
 }
 
-/** A center for which the figure lies inside and leaves the others alone; undefined when none was found. */
+/** Finds a center for which the figure is inside the image and apart from others; undefined if none was found. */
 function findPlace(
   stream: RandomStream,
   side: number,
@@ -137,7 +137,7 @@ function findPlace(
   return undefined;
 }
 
-/** The area that two boxes share, as a share of the smaller one's. */
+/** The area that two boxes share, relative to the smaller one. */
 function overlap(a: Box, b: Box): number {
   const width = Math.min(a[2], b[2]) - Math.max(a[0], b[0]);
   const height = Math.min(a[3], b[3]) - Math.max(a[1], b[1]);

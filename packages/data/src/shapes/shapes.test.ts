@@ -138,7 +138,7 @@ function nearest(train: Part, test: Part, index: number): number {
   return label;
 }
 
-/** The share of the square around it that an outline covers. */
+/** The share of its surrounding square that an outline covers. */
 function insideOf(distance: (x: number, y: number) => number): number {
   let inside = 0;
   for (let y = -49.5; y < 50; y++)

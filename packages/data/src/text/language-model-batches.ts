@@ -11,18 +11,18 @@ export interface LanguageModelBatch {
   readonly inputs: HostTensor<"i32">;
   /** [batch, sequence], the word after each input. */
   readonly targets: HostTensor<"i32">;
-  /** [batch, 1], true where the carried state is reset: everywhere in an epoch's first batch, nowhere else. */
+  /** [batch, 1], true where the carried state is reset: everywhere in an epoch's first batch, then nowhere. */
   readonly reset: HostTensor<"bool">;
 }
 
 export interface LanguageModelOptions {
-  /** Streams read side by side. */
+  /** Number of streams that are read side by side. */
   readonly batch: number;
   /** Words of each stream in one batch, the reach of back-propagation. */
   readonly sequence: number;
-  /** Passes over the text: 1 unless given, `Infinity` to go on until the consumer stops. */
+  /** Passes over the text. Default 1; `Infinity` goes on until the consumer stops. */
   readonly epochs?: number;
-  /** Handling of the last, shorter piece of the streams: dropped unless `"keep"` is given. */
+  /** What to do with the last, shorter piece of the streams. Default "drop". */
   readonly partial?: "drop" | "keep";
 }
 
@@ -42,10 +42,10 @@ const checkTokens = claim(
 );
 
 /**
- * Cuts a text into `batch` contiguous streams and reads them `sequence` words at a time, so that row r of a
- * batch continues where row r of the previous batch ended and a recurrent state can be carried across.
- * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, and when the text is too short for one batch, with the
- * figures
+ * Cuts a text into `batch` contiguous streams and reads them `sequence` words at a time: row r of a batch continues
+ * where row r of the previous batch ended, so that a recurrent state can be carried across.
+ * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, and if the text is too short for one batch, with the
+ *   figures
  */
 export function languageModelBatches(
   tokens: Int32Array,

@@ -1,22 +1,21 @@
 import MarkdownIt, { type Token } from "markdown-it";
 import { text as checkText } from "../check-arguments.js";
 
-/** Markdown is parsed whole, and its parser takes several times a document's size. */
+/** Most characters of a document: Markdown is parsed whole, and its parser takes several times that memory. */
 export const LONGEST_MARKDOWN: number = 16 * 2 ** 20;
 
-/** Stands for a piece of inline code that is no plain word, as `N` stands for a number. */
+/** Stands for inline code that is not a plain word, as `N` stands for a number. */
 const CODE_WORD = "<code>";
 const FEWEST_WORDS = 5;
 
-/** In time that grows with the text's length, whatever it holds. Entities are left to `tidy`, which wants plain characters. */
+/** Parses in time linear in the text's length, whatever it holds. Entities are left to `tidy`. */
 const markdownIt = new MarkdownIt({ html: true }).disable("entity");
 
 /**
- * The running English text of a Markdown or MDX document, a paragraph or list item each. Front matter,
- * headings, code, tables, HTML, images, addresses and MDX statements are left out, links become their text,
- * inline code that is not a plain word becomes `<code>`. What is too short for a sentence, mostly code, or
- * in other scripts than Latin is not prose and is left out too, and so is what is nested a hundred levels deep. Takes
- * time in proportion to the text's length.
+ * Extracts the running English text of a Markdown or MDX document, one string per paragraph or list item. Front
+ * matter, headings, code, tables, HTML, images, addresses and MDX statements are left out, links become their text,
+ * inline code that is not a plain word becomes `<code>`. Also left out is text that is too short for a sentence,
+ * mostly code, in a script other than Latin, or nested a hundred levels deep. Takes time linear in the text's length.
  */
 export function markdownToProse(markdown: string): string[] {
   checkText("markdownToProse: markdown", markdown);
@@ -28,7 +27,7 @@ export function markdownToProse(markdown: string): string[] {
   return paragraphs.filter(isProse);
 }
 
-/** The text of tokens; those that come in pairs, emphasis or links, have none. */
+/** The text of a token; tokens in pairs, such as emphasis or links, have none. */
 function inline({ type, content }: Token): string {
   switch (type) {
     case "code_inline":

@@ -15,12 +15,12 @@ import { tokenize } from "./tokenize.js";
 /** An installed package whose documentation is read. */
 export interface PackageText {
   readonly name: string;
-  /** Below the package's root; the whole package unless given. */
+  /** A directory below the package's root; default the whole package. */
   readonly directory?: string;
 }
 
 export interface TextCorpusOptions {
-  /** `import.meta.url` of the module whose package depends on them. */
+  /** `import.meta.url` of a module in the package that depends on them. */
   readonly from: string;
   readonly packages: readonly PackageText[];
 }
@@ -40,8 +40,8 @@ const checkOptions = optionsCheck<TextCorpusOptions>(
 );
 
 /**
- * English text that every checkout has after its install: the documentation inside npm packages, Markdown and
- * the doc comments of type declarations. Split 90/5/5; a paragraph that occurs twice is taken once. The same
+ * Makes a corpus of English text that every checkout has after its install: the documentation in npm packages,
+ * Markdown and the doc comments of type declarations. It is split 90/5/5, without repeated paragraphs. The same
  * versions give the same `sha256` on every machine.
  * @throws MP_IO for a package that is not installed or has no documentation there
  */
@@ -62,9 +62,9 @@ export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus
 }
 
 /**
- * The prose of all Markdown, MDX and declaration files below a directory, a paragraph each, in the order of
- * the files' names. Change logs and licenses are passed over.
- * @throws MP_IO when there are no such files, MP_PARSE for one that is not UTF-8
+ * The prose of all Markdown, MDX and declaration files below a directory, one string per paragraph, in the order of
+ * the files' names. Change logs and licenses are left out.
+ * @throws MP_IO if there are no such files, MP_PARSE for a file that is not UTF-8
  */
 async function markdownProse(directory: string): Promise<string[]> {
   checkPath("markdownProse: directory", directory);
@@ -82,7 +82,7 @@ async function markdownProse(directory: string): Promise<string[]> {
   return paragraphs;
 }
 
-/** Looks the package up as Node would, but by its folder: `exports` may hide both package.json and the docs. */
+/** Finds a package as Node would, but by its folder: `exports` may hide package.json and the docs. */
 function packageRoot(name: string, from: string): string {
   const places = createRequire(from).resolve.paths(`${name}/`) ?? [];
   const found = places

@@ -7,10 +7,10 @@ import { type CorpusSource, finishCorpus, type TextCorpus, TokenList, TokenTable
 import { END_OF_SENTENCE } from "./tokenize.js";
 
 const PARTS = ["train", "valid", "test"] as const;
-/** Folders of the files in Mikolov's tarball, below the folder it was unpacked in. */
+/** Folders in Mikolov's tarball that may hold the files, relative to where it was unpacked. */
 const PLACES = ["", "data", "simple-examples/data"];
 
-/** The folder that holds `ptb.train.txt`: this one, `data`, or `simple-examples/data` below it. */
+/** Finds the folder with `ptb.train.txt`: this one, `data`, or `simple-examples/data` below it. */
 export async function findPennTreebank(directory: string): Promise<string | undefined> {
   for (const place of PLACES) {
     const folder = join(directory, place);
@@ -21,8 +21,8 @@ export async function findPennTreebank(directory: string): Promise<string | unde
 }
 
 /**
- * Reads `ptb.train.txt`, `ptb.valid.txt` and `ptb.test.txt` as they are: words separated by spaces, a
- * sentence a line, ended by `<eos>`.
+ * Reads `ptb.train.txt`, `ptb.valid.txt` and `ptb.test.txt` as they are: words separated by spaces, one sentence per
+ * line, ended by `<eos>`.
  * @throws MP_IO naming the file that is missing
  */
 export async function pennTreebank(directory: string): Promise<TextCorpus> {

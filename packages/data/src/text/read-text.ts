@@ -3,19 +3,19 @@ import { TextDecoder } from "node:util";
 import { fileError, invalid } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
-/** A stretch longer than this is cut at white space, so that a file of one giant line needs no giant string. */
+/** Longer stretches are cut at white space, so that a file with one giant line needs no giant string. */
 const LONGEST_STRETCH = 1 << 16;
 
-/** Whether a stretch ends at its separator or was cut for length and continues in the next one. */
+/** A part of a file. It ends at its separator, or was cut for length and continues in the next one. */
 export interface Stretch {
   readonly text: string;
   readonly complete: boolean;
 }
 
 /**
- * Reads a UTF-8 file in stretches: its lines, or its paragraphs (separated by blank lines). Files of any size
- * in constant memory; a byte order mark is dropped; `\r\n` and `\r` end lines as `\n` does.
- * @throws MP_IO when the file cannot be read, MP_PARSE when it is not UTF-8, naming the byte
+ * Reads a UTF-8 file in stretches: its lines, or its paragraphs (separated by blank lines). It needs constant memory;
+ * a byte order mark is dropped; `\r\n` and `\r` end lines as `\n` does.
+ * @throws MP_IO if the file cannot be read, MP_PARSE if it is not UTF-8, naming the byte
  */
 export async function* readStretches(
   path: string,
@@ -44,8 +44,8 @@ export async function* readStretches(
 }
 
 /**
- * The whole of a file, for formats that need it at once.
- * @throws MP_INVALID_ARGUMENT beyond `maxBytes`; otherwise as `readStretches`
+ * Reads a whole file, for formats that need it at once.
+ * @throws MP_INVALID_ARGUMENT above `maxBytes`; otherwise as `readStretches`
  */
 export async function readWhole(path: string, maxBytes: number): Promise<string> {
   const parts: string[] = [];
@@ -100,7 +100,7 @@ function decodeAt(decoder: TextDecoder, bytes: Buffer | undefined, offset: numbe
   }
 }
 
-/** Length of the longest prefix that is valid so far, found by halving: the decoder does not tell. */
+/** The length of the longest valid prefix, found by bisection because the decoder does not tell it. */
 function firstInvalid(bytes: Buffer): number {
   // A character cut by the chunk before leaves up to three continuation bytes at the front.
   let first = 0;

@@ -8,7 +8,7 @@ import {
 } from "./text-corpus.js";
 import { END_OF_SENTENCE } from "./tokenize.js";
 
-/** Gathers running text, source after source, into a corpus that is split 90/5/5. */
+/** Collects running text from several sources into a corpus that is split 90/5/5. */
 export class RunningText {
   readonly #table = new TokenTable();
   readonly #end: number = this.#table.intern(END_OF_SENTENCE);
@@ -23,22 +23,22 @@ export class RunningText {
     }
   }
 
-  /** Names the source of what was added since the last call. */
+  /** Names the source of the text added since the last call. */
   endSource(source: Omit<CorpusSource, "words">): void {
     this.#sources.push({ ...source, words: this.#words });
     this.#words = 0;
   }
 
-  /** @throws MP_INVALID_ARGUMENT when nothing was added */
+  /** @throws MP_INVALID_ARGUMENT if nothing was added */
   finish(name: string): TextCorpus {
     return finishCorpus(name, this.#table, splitBlocks(this.#tokens.toArray(), this.#end), this.#sources);
   }
 }
 
 /**
- * Splits running text 90/5/5. The text is cut at sentence ends into 400 blocks or a few less; of every twenty
- * in a row the tenth is held out for validation and the last for testing. So each part sees all of the text's
- * subjects, and its sentences stay in order.
+ * Splits running text 90/5/5. The text is cut at sentence ends into about 400 blocks; of every twenty in a row the
+ * tenth is for validation and the last for testing. So each part covers all of the text's subjects, and its sentences
+ * stay in order.
  */
 function splitBlocks(tokens: Int32Array, endOfSentence: number): CorpusParts {
   const parts = { train: new TokenList(), valid: new TokenList(), test: new TokenList() };

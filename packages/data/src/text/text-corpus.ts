@@ -11,25 +11,25 @@ export interface CorpusParts {
 
 /** A source of a corpus's words. */
 export interface CorpusSource {
-  /** A package's name, or a path below the directory that was read. */
+  /** A package's name, or a path relative to the directory that was read. */
   readonly name: string;
   /** Version of the package. */
   readonly version?: string;
-  /** Words and punctuation marks, without `<eos>`. */
+  /** Number of words and punctuation marks, without `<eos>`. */
   readonly words: number;
 }
 
-/** Tokenized text: every token is an index into `words`, which lists the distinct words in order of appearance. */
+/** Tokenized text. Every token is an index into `words`, which lists the distinct words in order of appearance. */
 export interface TextCorpus extends CorpusParts {
   readonly words: readonly string[];
   readonly sources: readonly CorpusSource[];
-  /** Tokens of the three parts together. */
+  /** Number of tokens in all three parts. */
   readonly tokens: number;
-  /** SHA-256 (hex) of the tokens of the three parts: equal exactly when a model sees the same text. */
+  /** SHA-256 (hex) of the tokens of all three parts: equal exactly if a model sees the same text. */
   readonly sha256: string;
 }
 
-/** Collects tokens as integers; one table of words serves all parts. */
+/** Maps words to integer tokens; all parts share one table. */
 export class TokenTable {
   readonly words: string[] = [];
   readonly #index = new Map<string, number>();
@@ -67,8 +67,8 @@ export class TokenList {
 }
 
 /**
- * Puts a corpus together and hashes it.
- * @throws MP_INVALID_ARGUMENT when the training part holds no word
+ * Assembles a corpus and hashes it.
+ * @throws MP_INVALID_ARGUMENT if the training part has no word
  */
 export function finishCorpus(
   name: string,

@@ -10,10 +10,10 @@ import type { TextCorpus } from "./text-corpus.js";
 import { Tokenizer, tokenize } from "./tokenize.js";
 
 /**
- * A corpus from a folder: Penn Treebank files where it has them, otherwise every `.txt` and `.md` file below
- * it, tokenized and split 90/5/5. Of Markdown only the prose is read.
+ * Reads a corpus from a folder: its Penn Treebank files if there are any, otherwise every `.txt` and `.md` file below
+ * it, tokenized and split 90/5/5. Only the prose of Markdown is read.
  * @throws MP_IO for a missing folder or one without such files
- * @throws MP_PARSE for a file that is not UTF-8, MP_INVALID_ARGUMENT when there is no word in any
+ * @throws MP_PARSE for a file that is not UTF-8, MP_INVALID_ARGUMENT if the files contain no word
  */
 export async function readText(directory: string): Promise<TextCorpus> {
   checkPath("readText: directory", directory);

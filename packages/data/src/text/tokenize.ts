@@ -1,7 +1,7 @@
 /**
- * The word tokenizer for running English text, in the manner of the Penn Treebank language-model files:
- * lower case, numbers as `N`, clitics apart (`do n't`, `model 's`), punctuation as words of its own, and
- * `<eos>` where a sentence ends. It is a convention for language models, not a linguist's tokenizer.
+ * Tokenizes running English text into words, in the manner of the Penn Treebank language-model files: lower case,
+ * numbers as `N`, clitics apart (`do n't`, `model 's`), punctuation as words of its own, and `<eos>` at the end of a
+ * sentence. It follows the convention of language models, not of linguists.
  */
 import { text as checkText } from "../check-arguments.js";
 
@@ -10,7 +10,7 @@ export const END_OF_SENTENCE = "<eos>";
 /** Stands for every word outside the vocabulary. */
 export const UNKNOWN_WORD = "<unk>";
 
-/** No English word is this long: hashes, encoded data and ASCII art become `<unk>`. */
+/** No English word is longer: hashes, encoded data and ASCII art become `<unk>`. */
 const LONGEST_WORD = 40;
 
 const TOKEN = new RegExp(
@@ -35,9 +35,9 @@ const SAME_AS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The words of a text that comes in pieces, cut anywhere at white space: the same words as of the whole. A
- * sentence ends after `.`, `?` or `!` (and closing quotes or brackets) when white space and no lower-case
- * letter follow, and where `end` is called.
+ * Tokenizes a text that comes in pieces, cut anywhere at white space; the words are those of the whole text. A
+ * sentence ends after `.`, `?` or `!` (and closing quotes or brackets) if white space and no lower-case letter
+ * follow, and when `end` is called.
  */
 export class Tokenizer {
   #sentenceMayEnd = false;
@@ -60,7 +60,7 @@ export class Tokenizer {
     return words;
   }
 
-  /** Ends the sentence that is open, if one is. */
+  /** Ends the current sentence, if there is one. */
   end(): string[] {
     const words = this.#inSentence ? [END_OF_SENTENCE] : [];
     this.#inSentence = false;
@@ -69,7 +69,7 @@ export class Tokenizer {
   }
 }
 
-/** The words of a whole paragraph. Text without words gives none, not even `<eos>`. */
+/** The words of a whole paragraph. Text without words gives nothing, not even `<eos>`. */
 export function tokenize(text: string): string[] {
   checkText("tokenize: text", text);
   const tokenizer = new Tokenizer();

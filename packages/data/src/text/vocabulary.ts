@@ -3,13 +3,13 @@ import { invalid } from "../errors.js";
 import type { CorpusParts, TextCorpus } from "./text-corpus.js";
 import { END_OF_SENTENCE, UNKNOWN_WORD } from "./tokenize.js";
 
-/** The words a model knows. 0 is `<unk>`, 1 is `<eos>`, then the rest from the most frequent down. */
+/** The words that a model knows: 0 is `<unk>`, 1 is `<eos>`, then the others from the most frequent down. */
 export interface Vocabulary {
   readonly size: number;
   readonly words: readonly string[];
   readonly unknown: number;
   readonly endOfSentence: number;
-  /** The word's index, that of `<unk>` for a word outside the vocabulary. */
+  /** The word's index; that of `<unk>` for a word outside the vocabulary. */
   indexOf(word: string): number;
 }
 
@@ -25,9 +25,9 @@ const checkWords = listOf("strings", (value) => typeof value === "string");
 const checkIndices = claim("a list of word indices", (value) => has(value, Symbol.iterator));
 
 /**
- * The `size` most frequent words of the corpus's training part; words of equal frequency come in code-unit
- * order. Smaller than asked for when the text has fewer distinct words, so read `size` from the result.
- * @throws MP_INVALID_ARGUMENT for a size below 3, or what is no corpus
+ * Takes the `size` most frequent words of the corpus's training part; words of equal frequency are in code-unit
+ * order. The result is smaller if the text has fewer distinct words, so read `size` from it.
+ * @throws MP_INVALID_ARGUMENT for a size below 3, or a value that is not a corpus
  */
 export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
   checkCorpus("buildVocabulary: corpus", corpus);
@@ -49,7 +49,7 @@ export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
 }
 
 /**
- * A vocabulary from its words, for one that was saved with a model.
+ * Makes a vocabulary from its words, for one that was saved with a model.
  * @throws MP_INVALID_ARGUMENT unless it starts with `<unk>` and `<eos>` and every word occurs once
  */
 export function vocabularyOf(words: readonly string[]): Vocabulary {
@@ -69,7 +69,7 @@ export function vocabularyOf(words: readonly string[]): Vocabulary {
   };
 }
 
-/** The corpus in a vocabulary's indices, ready for `languageModelBatches`. @throws MP_INVALID_ARGUMENT for what is neither */
+/** Converts a corpus to a vocabulary's indices, for `languageModelBatches`. @throws MP_INVALID_ARGUMENT */
 export function encodeCorpus(corpus: TextCorpus, vocabulary: Vocabulary): CorpusParts {
   checkCorpus("encodeCorpus: corpus", corpus);
   checkVocabulary("encodeCorpus: vocabulary", vocabulary);
@@ -78,7 +78,7 @@ export function encodeCorpus(corpus: TextCorpus, vocabulary: Vocabulary): Corpus
   return { train: encode(corpus.train), valid: encode(corpus.valid), test: encode(corpus.test) };
 }
 
-/** Indices back to readable text; a sentence a line. @throws MP_INVALID_ARGUMENT for what are no indices */
+/** Converts indices to readable text, one sentence per line. @throws MP_INVALID_ARGUMENT for invalid indices */
 export function decodeWords(indices: Iterable<number>, vocabulary: Vocabulary): string {
   checkIndices("decodeWords: indices", indices);
   checkVocabulary("decodeWords: vocabulary", vocabulary);

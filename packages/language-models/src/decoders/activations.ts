@@ -1,4 +1,4 @@
-/** Activations by the names that a config.json has for them. */
+/** Activations by their names in config.json. */
 import type { Tensor } from "@mp/core";
 import { gelu, mul, relu, sigmoid } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";

@@ -7,7 +7,7 @@ import { numbers, run } from "../../../nn/test/run-layer.js";
 import { type CausalLm, type CausalLmConfig, causalLm, nextTokenLoss } from "../index.js";
 import { FAMILIES } from "./families.js";
 
-/** Numbers in 0 … 1 by a linear congruence. */
+/** Random numbers from 0 to 1 by a linear congruential generator. */
 function draws(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ function draws(seed: number): () => number {
 
 const VOCABULARY = 17;
 
-/** GPT-2's dropouts are on by default. */
+/** Turns off GPT-2's dropouts, which are on by default. */
 const DROPS = { resid_pdrop: 0, embd_pdrop: 0, attn_pdrop: 0 };
 
 const FAMILY_NAMES = Object.keys(FAMILIES);
@@ -166,7 +166,7 @@ describe.each(FAMILY_NAMES)("a configuration of %s", (family) => {
   });
 });
 
-/** The fields that make room for something. */
+/** Fields that determine how much memory a model takes. */
 const EXTENTS = [
   ...[
     "vocab_size",

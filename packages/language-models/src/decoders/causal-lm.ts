@@ -10,7 +10,7 @@ import { FAMILIES } from "./families.js";
 import { HEAD } from "./linear.js";
 import { initParameters, listLinearLayers, mapSpecs } from "./parameter-spec.js";
 
-/** The object that a config.json holds. */
+/** The content of a config.json. */
 export type CausalLmConfig = Readonly<Record<string, unknown>>;
 
 /** Parameters by their published names: `model/layers/0/self_attn/q_proj/weight`. */
@@ -18,20 +18,20 @@ export type CausalLmParameters = { readonly [name: string]: Tree<HostTensor> };
 
 export interface CausalLmOptions {
   /**
-   * `blocks` keeps only what goes into each block for the backward pass, and computes the rest again (gradient
-   * checkpointing); `none` keeps all. Default `none`.
+   * `blocks` keeps only each block's input for the backward pass and recomputes the rest (gradient checkpointing);
+   * `none` (default) keeps everything.
    */
   readonly remat?: "blocks" | "none";
-  /** Unknown fields of the configuration to accept because they do not change the result; default []. */
+  /** Unknown fields of the configuration to accept because they do not affect the result; default []. */
   readonly ignore?: readonly string[];
 }
 
-/** A causal language model: tokens attend to themselves and earlier ones. */
+/** A causal language model: tokens attend only to themselves and earlier ones. */
 export interface CausalLm extends Layer<CausalLmParameters, CausalLmInput> {
   readonly config: CausalLmConfig;
-  /** Its linear layers, which may get adapters. */
+  /** The linear layers, which may get adapters. */
   readonly linearLayers: readonly LinearPlace[];
-  /** Last parts of the paths of the layers that get adapters by default, as in peft. */
+  /** The layers that get adapters by default, by the last parts of their paths, as in peft. */
   readonly targets: readonly string[];
   readonly sizes: ModelSizes;
 }
@@ -42,7 +42,7 @@ export const rematOption: { readonly accepts: checks.Check; readonly default: "n
 };
 const OPTIONS = { remat: rematOption, ignore: ignoreOption };
 
-/** A model with the family and decoder that its files are read by. */
+/** A model, with the family and decoder for reading its files. */
 export interface ReadModel {
   readonly model: CausalLm;
   readonly family: Family;
@@ -50,11 +50,11 @@ export interface ReadModel {
 }
 
 /**
- * Makes the decoder that a config.json of Hugging Face describes, with the names and layouts of the published weights.
- * It maps `{ ids, mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM), Qwen 2 and 3,
- * GPT-2.
- * @throws MP_UNSUPPORTED for another family, and for a field whose effect is not computed here; MP_INVALID_ARGUMENT for
- * values that do not fit together
+ * Makes the decoder that a config.json of Hugging Face describes, with the names and layouts of the published
+ * weights. It maps `{ ids, mask, positions }` to logits [batch, time, vocabulary]. Families: Llama (2, 3, SmolLM),
+ * Qwen 2 and 3, GPT-2.
+ * @throws MP_UNSUPPORTED for another family, and for a field whose effect is not implemented; MP_INVALID_ARGUMENT for
+ *   values that do not fit together
  */
 export function causalLm(config: CausalLmConfig, options: CausalLmOptions = {}): CausalLm {
   return readModel(config, readOptions("causalLm", options, OPTIONS, { example: '{ remat: "blocks" }' }))

@@ -1,4 +1,4 @@
-/** The families of models by their `model_type`. */
+/** The model families by their `model_type`. */
 
 import { checks } from "@mp/graph/internal";
 import { extent, type FieldTable, type FieldValues, optional, unused } from "@mp/nn/internal";
@@ -8,7 +8,7 @@ import { LLAMA_FIELDS, type LlamaParts, llamaDecoder } from "./llama.js";
 
 const { attention_bias: _attention, mlp_bias: _feed, ...COMMON } = LLAMA_FIELDS;
 
-/** With the defaults of transformers' Qwen2Config, whose biases are no choice. */
+/** Fields with the defaults of transformers' Qwen2Config; whether there are biases is fixed. */
 const QWEN2_FIELDS: FieldTable = {
   ...COMMON,
   vocab_size: optional(extent, 151_936),
@@ -27,7 +27,7 @@ const QWEN3_FIELDS: FieldTable = {
   attention_bias: optional(checks.truth, false),
 };
 
-/** Makes a family that uses the decoder of Llama, by the prefix of its class names. */
+/** Makes a family that uses Llama's decoder; `name` is the prefix of its class names. */
 const ofLlama = (name: string, fields: FieldTable, partsOf: (config: FieldValues) => LlamaParts): Family => ({
   architectures: [`${name}ForCausalLM`, `${name}Model`],
   fields,

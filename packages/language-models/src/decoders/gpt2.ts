@@ -1,4 +1,4 @@
-/** The decoder of GPT-2: learned positions, layer normalization, one projection to queries, keys and values. */
+/** The decoder of GPT-2: learned positions, layer normalization, one projection for queries, keys and values. */
 
 import { scope, type Tensor } from "@mp/core";
 import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
@@ -25,7 +25,7 @@ import { HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { SHARED } from "./shared-fields-table.js";
 
-/** With the defaults of transformers' GPT2Config. */
+/** Fields with the defaults of transformers' GPT2Config. */
 export const GPT2_FIELDS: FieldTable = {
   ...SHARED,
   vocab_size: optional(extent, 50_257),
@@ -78,7 +78,7 @@ export function gpt2Decoder(given: FieldValues): Decoder {
 
 const normSpec = (size: number) => ({ weight: spec([size], "ones"), bias: spec([size], "zeros") });
 
-/** The weights of a `Conv1D`; `factor` is that of the deviation of its start. */
+/** The weights of a `Conv1D`; `factor` scales the standard deviation of its initial values. */
 const convolutionSpec = (inputs: number, outputs: number, factor = 1) => ({
   weight: { ...spec([inputs, outputs], "normal"), isLinear: true, isInputsFirst: true, factor } as const,
   bias: spec([outputs], "zeros"),
@@ -127,11 +127,11 @@ function applyGpt2(config: Config, { transformer, lm_head: head }: Gpt2Weights, 
 const dropOut = (x: Tensor, share: number, { context }: DecoderInput): Tensor =>
   share === 0 ? x : dropout(share).apply({}, x, context);
 
-/** Its statistics are in f32 under any policy. */
+/** Layer normalization, with statistics in f32 under any policy. */
 const normalize = ({ layer_norm_epsilon: epsilon }: Config, { weight, bias }: Norm, x: Tensor): Tensor =>
   layerNormalization(x, widen(weight, x), widen(bias, x), { epsilon });
 
-/** The scale of the scores of a layer, by that of `attention`, 1 / √(size of a head). */
+/** The scale of a layer's scores, relative to that of `attention`, 1 / √(head size). */
 const attentionScale = (config: Config, layer: number): number =>
   (config.scale_attn_weights ? 1 : Math.sqrt(config.n_embd / config.n_head)) /
   (config.scale_attn_by_inverse_layer_idx ? layer + 1 : 1);

@@ -1,4 +1,4 @@
-/** Linear layers as published files have them, alone or with an adapter beside the weight. */
+/** Linear layers in the form of published files, alone or with an adapter beside the weight. */
 
 import type { Tensor } from "@mp/core";
 import { add, cast, matMul, mul, reshape, transpose } from "@mp/core/ops";
@@ -6,7 +6,7 @@ import { dropout, type LayerContext } from "@mp/nn";
 import { type LinearPart, withWeight } from "@mp/nn/internal";
 import { type ParameterSpec, spec } from "./parameter-spec.js";
 
-/** The path of the linear layer that gives the logits, where embeddings do not. */
+/** The path of the linear layer that gives the logits, unless the embeddings do. */
 export const HEAD = "lm_head";
 
 type LinearSpec = {
@@ -19,7 +19,7 @@ export function linearSpec(inputs: number, outputs: number, hasBias = false): Li
   return hasBias ? { weight, bias: spec([outputs], "zeros") } : { weight };
 }
 
-/** The traced tree of a tree of parameters. */
+/** A tree of parameters as a traced function sees it. */
 export type TensorsOf<S> = S extends ParameterSpec
   ? Tensor
   : S extends LinearSpec
@@ -42,7 +42,7 @@ export function linear(
   return add(own, mul(times(times(read, down), up), scale));
 }
 
-/** x · Wᵀ. One row, as a token of a text has, is W · xᵀ: no engine then makes a transposed copy of all weights. */
+/** x · Wᵀ. A single row, as in generation, takes W · xᵀ: no engine then makes a transposed copy of all weights. */
 function times(x: Tensor, weight: Tensor): Tensor {
   const wide = widen(weight, x);
   const rows = x.shape.slice(0, -1);
@@ -51,6 +51,6 @@ function times(x: Tensor, weight: Tensor): Tensor {
   return reshape(matMul(wide, reshape(x, [inputs, 1])), [...rows, outputs]);
 }
 
-/** Casts a frozen 16-bit weight to the dtype of the input, so that the policy decides what the product computes in. */
+/** Casts a frozen 16-bit weight to the input's dtype, so that the policy decides the dtype of the product. */
 export const widen = (weight: Tensor, x: Tensor): Tensor =>
   weight.dtype === x.dtype ? weight : cast(weight, x.dtype);

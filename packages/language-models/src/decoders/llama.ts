@@ -1,4 +1,7 @@
-/** The decoders of the Llama line: RMS normalization before each part, rotary positions, grouped queries, a gated feed-forward. */
+/**
+ * Llama's line of decoders: RMS normalization before each part, rotary positions, grouped queries, gated
+ * feed-forward.
+ */
 
 import { type HostTensor, type MpError, scope, type Tensor } from "@mp/core";
 import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
@@ -22,7 +25,7 @@ import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotate } from "./rotary.js";
 import { SHARED } from "./shared-fields-table.js";
 
-/** With the defaults of transformers' LlamaConfig. */
+/** Fields with the defaults of transformers' LlamaConfig. */
 export const LLAMA_FIELDS: FieldTable = {
   ...SHARED,
   vocab_size: optional(extent, 32_000),
@@ -50,15 +53,15 @@ export const LLAMA_FIELDS: FieldTable = {
   },
 };
 
-/** Parts that members of the line differ in, besides their sizes. */
+/** What members of the line differ in, besides their sizes. */
 export interface LlamaParts {
-  /** Default none. */
+  /** Which projections have biases; default none. */
   readonly biases: Readonly<Partial<Record<"input" | "output" | "feed", boolean>>>;
-  /** Whether each head of queries and keys is normalized before it is turned; default not. */
+  /** Whether each head of queries and keys is normalized before rotation; default false. */
   readonly headNorms?: boolean;
 }
 
-/** The fields that are read, those of heads with their defaults. */
+/** The fields that are read, with defaults filled in for heads. */
 interface Config
   extends RotaryConfig,
     Readonly<Record<"vocab_size" | "hidden_size" | "intermediate_size" | "num_hidden_layers", number>>,
@@ -67,7 +70,7 @@ interface Config
   readonly tie_word_embeddings: boolean;
 }
 
-/** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for angles that are not computed here */
+/** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for an unknown scaling of angles */
 export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: readonly string[]): Decoder {
   const config = fillSizes(given as unknown as Config);
   const frequencies = inverseFrequencies(config, ignored);
@@ -147,7 +150,7 @@ function applyLlama(
   return scope(HEAD, () => linear(head ?? table, last, input.context));
 }
 
-/** Its statistics are in f32 under any policy. */
+/** RMS normalization, with statistics in f32 under any policy. */
 const normalize = ({ rms_norm_eps: epsilon }: Config, { weight }: Norm, x: Tensor): Tensor =>
   rmsNormalization(x, widen(weight, x), { epsilon });
 

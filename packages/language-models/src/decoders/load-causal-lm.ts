@@ -25,9 +25,9 @@ import { mapSpecs } from "./parameter-spec.js";
 
 export interface LoadCausalLmOptions extends CausalLmOptions {
   /**
-   * The format that weights are kept in: `f32` (default) for any training; for a base that stays frozen `bf16`, in which weights that
-   * the file has in bf16 keep their bits, or `int8` or `nf4`, which have the linear layers but `lm_head` in 8 or about
-   * 4.1 bits a weight and the rest in bf16.
+   * The format in which weights are kept. `f32` (default) is for any training. For a frozen base, `bf16` keeps the
+   * bits of weights that are bf16 in the file; `int8` and `nf4` store the linear layers except `lm_head` in 8 or
+   * about 4.1 bits per weight, and the rest in bf16.
    */
   readonly base?: "f32" | "bf16" | Quantization;
 }
@@ -44,10 +44,10 @@ const OPTIONS = {
 };
 
 /**
- * A model and its weights from a folder as Hugging Face publishes them: `config.json`, and `model.safetensors` or
- * `model.safetensors.index.json` with its shards.
- * @throws MP_IO for files that are missing, MP_PARSE for broken ones; MP_CHECKPOINT_MISMATCH for weights of another
- * model; for its configuration what `causalLm` throws
+ * Loads a model and its weights from a folder as Hugging Face publishes them: `config.json`, and `model.safetensors`
+ * or `model.safetensors.index.json` with its shards.
+ * @throws MP_IO for missing files, MP_PARSE for broken ones; MP_CHECKPOINT_MISMATCH for weights of another model; for
+ *   the configuration what `causalLm` throws
  */
 export async function loadCausalLm(
   folder: string,
@@ -74,7 +74,7 @@ async function modelIn(path: string, options: Required<CausalLmOptions>): Promis
   return namingSource(path, () => readModel(config, options));
 }
 
-/** Gives errors the file or the parameter that they are about. */
+/** Adds to errors the file or the parameter that they are about. */
 function namingSource<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -85,7 +85,7 @@ function namingSource<T>(path: string, read: () => T): T {
   }
 }
 
-/** Quantizes the weights of linear layers one by one, so that no more than one of them is in f32. */
+/** Quantizes the weights of linear layers one by one, so that only one at a time is in f32. */
 function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm): Store {
   if (base === "f32" || base === "bf16") return storeFloats;
   const layers = linearLayers.filter(({ isHead }) => !isHead);
@@ -96,7 +96,7 @@ function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm
   };
 }
 
-/** Files of a model without a head leave its prefix out: `layers.0…` is `model.layers.0…`; some have a copy of a tied head. */
+/** Maps names in the file to the tree's. Files without a head omit the prefix: `layers.0…` is `model.layers.0…`. */
 const toTreeName =
   ({ prefix, buffers }: Family, { parameters }: Decoder) =>
   (name: string): string | undefined => {

@@ -7,9 +7,9 @@ import { mismatch } from "@mp/nn/internal";
 const IGNORED = -100;
 
 /**
- * The mean cross entropy of each next token, in f32: logits [batch, time, vocabulary] at a place against the label, i32
- * [batch, time], at the place after it, as transformers computes the loss from `labels`. Labels of -100 do not count.
- * @throws MP_SHAPE_MISMATCH for fewer than two places, or labels of another shape
+ * The mean cross entropy of next tokens, in f32, as transformers computes it from `labels`: logits [batch, time,
+ * vocabulary] at a position against the label, i32 [batch, time], at the next position. Labels of -100 do not count.
+ * @throws MP_SHAPE_MISMATCH for fewer than two positions, or labels of another shape
  */
 export function nextTokenLoss(logits: Tensor, labels: Tensor): Tensor {
   const time = labels.shape[1] ?? 0;

@@ -1,4 +1,4 @@
-/** The parameters of a model before there are any: shapes by their published names, and how each starts. */
+/** Describes the parameters of a model before they exist: shapes by published names, and initial values. */
 
 import { foldIn, type HostTensor, type Key, leavesOf, mapTree, type Shape, type Tree } from "@mp/core";
 import { constantValue, type Initializer, normal } from "@mp/nn";
@@ -9,11 +9,11 @@ type Start = "normal" | "zeros" | "ones";
 export interface ParameterSpec {
   readonly shape: Shape;
   readonly start: Start;
-  /** Whether it is the weight, [outputs, inputs], of a linear layer. */
+  /** Whether the parameter is the weight, [outputs, inputs], of a linear layer. */
   readonly isLinear?: true;
-  /** Whether that is [inputs, outputs]. */
+  /** Whether the weight is [inputs, outputs] instead. */
   readonly isInputsFirst?: true;
-  /** Multiplies the deviation of a normal start; default 1. */
+  /** Factor of the standard deviation of normal initial values; default 1. */
   readonly factor?: number;
 }
 
@@ -24,11 +24,11 @@ export const spec = (shape: Shape, start: Start): ParameterSpec => ({ shape, sta
 const isSpec = (value: unknown): value is ParameterSpec =>
   typeof value === "object" && value !== null && "start" in value && typeof value.start === "string";
 
-/** A tree of what `make` gives for each parameter. */
+/** Maps each parameter of a tree by `make`. */
 export const mapSpecs = <T>(tree: SpecTree, make: (spec: ParameterSpec, path: string) => T): Tree<T> =>
   mapTree<unknown, ParameterSpec, T>(tree, isSpec, make) as Tree<T>;
 
-/** The start of the parameters, normal ones with that standard deviation. */
+/** Draws the initial values; normal ones have this standard deviation. */
 export function initParameters(tree: SpecTree, key: Key, deviation: number): Tree<HostTensor<"f32">> {
   const starts: Readonly<Record<Start, (factor: number) => Initializer>> = {
     normal: (factor) => normal(deviation * factor),
@@ -40,7 +40,7 @@ export function initParameters(tree: SpecTree, key: Key, deviation: number): Tre
   );
 }
 
-/** The linear layers among the parameters; that at `head` gives the logits. */
+/** The linear layers among the parameters; the one at `head` gives the logits. */
 export function listLinearLayers(tree: SpecTree, head: string): readonly LinearPlace[] {
   return leavesOf<ParameterSpec>(tree, isSpec, "parameters").flatMap(
     ([at, { shape, isLinear, isInputsFirst = false }]) => {

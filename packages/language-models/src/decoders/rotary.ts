@@ -1,6 +1,6 @@
 /**
- * Rotary positions (Su et al., arXiv 2104.09864) in the layout of Hugging Face: a pair is an element of the first half
- * of a head and its counterpart of the second.
+ * Rotary positions (Su et al., arXiv 2104.09864) in Hugging Face's layout: an element of the first half of a head and
+ * its counterpart in the second form a pair.
  */
 
 import { type HostTensor, MpError, type Tensor, tensor } from "@mp/core";
@@ -16,7 +16,7 @@ import {
   required,
 } from "@mp/nn/internal";
 
-/** The fields of config.json that decide the angles; `rope_scaling` is of files before transformers 5. */
+/** The fields of config.json that determine the angles; `rope_scaling` occurs before transformers 5. */
 export interface RotaryConfig {
   readonly head_dim: number;
   readonly max_position_embeddings: number;
@@ -28,7 +28,7 @@ export interface RotaryConfig {
 
 const DEFAULT_THETA = 10_000;
 
-/** `rope_theta` is beside the scaling before transformers 5; `type` is the name of `rope_type` in the oldest files. */
+/** Before transformers 5, `rope_theta` is beside the scaling; the oldest files call `rope_type` `type`. */
 const COMMON: FieldTable = {
   rope_type: optional(checks.text),
   type: optional(checks.text),
@@ -45,7 +45,7 @@ const LLAMA3: FieldTable = {
   original_max_position_embeddings: optional(positive),
 };
 
-/** The fields of one kind of scaling. */
+/** The fields of all kinds of scaling. */
 interface ScalingFields extends Readonly<Record<"factor" | "low_freq_factor" | "high_freq_factor", number>> {
   readonly rope_theta?: number;
   readonly original_max_position_embeddings?: number;
@@ -53,7 +53,7 @@ interface ScalingFields extends Readonly<Record<"factor" | "low_freq_factor" | "
 
 interface Scaling {
   readonly fields: FieldTable;
-  /** Scales the plain frequencies. */
+  /** Scales the unscaled frequencies. */
   scaled(plain: readonly number[], given: ScalingFields, config: RotaryConfig): readonly number[];
 }
 
@@ -65,7 +65,7 @@ const BY_TYPE: Readonly<Record<string, Scaling>> = {
 };
 
 /**
- * Llama 3.1: stretches waves longer than the original context by `factor`, keeps short ones, and interpolates between.
+ * Llama 3.1: stretches waves longer than the original context by `factor`, keeps short ones, and interpolates others.
  */
 function longWavesScaled(
   plain: readonly number[],
@@ -86,7 +86,7 @@ function longWavesScaled(
   });
 }
 
-/** Radians per position of each pair of a head. @throws MP_UNSUPPORTED for another kind of scaling */
+/** Radians per position for each pair of a head. @throws MP_UNSUPPORTED for an unknown kind of scaling */
 export function inverseFrequencies(config: RotaryConfig, ignored: readonly string[]): HostTensor<"f32"> {
   const { head_dim: headSize, rope_theta: theta = DEFAULT_THETA } = config;
   const scaling = config.rope_scaling ?? config.rope_parameters ?? {};
@@ -108,7 +108,7 @@ export function inverseFrequencies(config: RotaryConfig, ignored: readonly strin
   return tensor(Float32Array.from(found.scaled(plain, given, config)), [headSize / 2]);
 }
 
-/** Cosines and sines, f32 [batch, 1, time, size / 2]. */
+/** Cosines and sines of the angles, f32 [batch, 1, time, size / 2]. */
 export interface Angles {
   readonly cosine: Tensor;
   readonly sine: Tensor;

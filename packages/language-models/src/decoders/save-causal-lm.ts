@@ -4,8 +4,8 @@ import { saveFolder } from "@mp/nn/internal";
 import type { CausalLm, CausalLmConfig, CausalLmParameters } from "./causal-lm.js";
 
 /**
- * Writes `model.safetensors` and `config.json`, which `AutoModelForCausalLM.from_pretrained` of transformers loads, with
- * the dtype of the weights where the configuration has one. Each file is replaced whole or not at all.
+ * Writes `model.safetensors` and `config.json` for `AutoModelForCausalLM.from_pretrained` of transformers; if the
+ * configuration has a dtype, it becomes that of the weights. Each file is replaced as a whole or not at all.
  * @throws MP_IO; MP_DTYPE_MISMATCH for parameters that are neither f32 nor bf16
  */
 export async function saveCausalLm(
@@ -22,7 +22,7 @@ export async function saveCausalLm(
   });
 }
 
-/** Sets the dtype, in which transformers loads the weights: an old one in the file would round float32 weights. */
+/** Sets the dtype in which transformers loads the weights: an old one in the file would round float32 weights. */
 function withDtype(config: CausalLmConfig, params: CausalLmParameters): CausalLmConfig {
   const leaves = leavesOf<HostTensor>(params, isHostTensor, "saveCausalLm: params");
   const dtype = leaves.some(([, leaf]) => leaf.dtype === "f32") ? "float32" : "bfloat16";

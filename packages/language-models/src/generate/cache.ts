@@ -1,6 +1,6 @@
 /**
- * A cache of keys and values of a fixed length. A prompt fills it from the start, then each token fills the next place.
- * Later places hold no meaningful values and are masked.
+ * A cache of keys and values with a fixed length. A prompt fills it from the start, then each token fills the next
+ * position. Later positions hold no meaningful values and are masked.
  */
 import { type HostTensor, type Tensor, zeros } from "@mp/core";
 import { attention, concat, expand, lessOrEqual, range, reshape, scatterElements, slice } from "@mp/core/ops";
@@ -12,7 +12,7 @@ export interface CachedBlock<T> {
   readonly values: T;
 }
 
-/** The cache of a model, one entry a block. */
+/** A model's cache, with one entry per block. */
 export type Cache<T> = readonly CachedBlock<T>[];
 
 export function emptyCache({ layers, keyHeads, headSize }: ModelSizes, length: number): Cache<HostTensor> {
@@ -20,13 +20,13 @@ export function emptyCache({ layers, keyHeads, headSize }: ModelSizes, length: n
   return Array.from({ length: layers }, () => ({ keys: empty(), values: empty() }));
 }
 
-/** An attention function to trace with, and the cache after it. */
+/** An attention function for tracing, and the cache after it. */
 export interface CachedAttention {
   readonly attend: Attend;
   readonly next: Cache<Tensor>;
 }
 
-/** Causal attention within a prompt, which starts at place 0 of the cache. */
+/** Causal attention within a prompt, which starts at position 0 of the cache. */
 export function promptAttention(cache: Cache<Tensor>): CachedAttention {
   return recording(cache, (before, heads) => {
     const time = heads.key.shape[2] as number;
@@ -37,7 +37,7 @@ export function promptAttention(cache: Cache<Tensor>): CachedAttention {
   });
 }
 
-/** Attention of one token at a place, i32 [], to itself and all earlier ones. */
+/** Attention of one token at a position, i32 [], to itself and all earlier ones. */
 export function tokenAttention(cache: Cache<Tensor>, place: Tensor): CachedAttention {
   const length = cache[0]?.keys.shape[2] ?? 0;
   const mask = reshape(lessOrEqual(range(0, length), place), [1, 1, 1, length]);

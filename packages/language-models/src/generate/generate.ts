@@ -14,7 +14,7 @@ import {
  * ```ts
  * for await (const token of generate({ backend, model, params }, prompt, { maxTokens: 100 })) show(token);
  * ```
- * @throws as `generator` and its `generate`, when the first token is asked for
+ * @throws as `generator` and its `generate`, when the first token is requested
  */
 export async function* generate(
   options: Omit<GeneratorOptions, "length">,

@@ -25,13 +25,13 @@ export interface GeneratorOptions {
   readonly backend: Backend;
   /** A model of `causalLm` or `loadCausalLm`. */
   readonly model: CausalLm;
-  /** Its parameters, as `loadCausalLm` gives them, quantized or not. */
+  /** The model's parameters, as `loadCausalLm` gives them, quantized or not. */
   readonly params: CausalLmParameters;
-  /** Adapters of the model, as `loadAdapter` gives them; default none. */
+  /** Adapters for the model, as `loadAdapter` gives them; default none. */
   readonly adapter?: { readonly adapted: Lora<CausalLmInput>; readonly adapters: NamedParameters };
   /**
-   * Most tokens of a prompt and its text together, rounded up to a power of two. At most the model's
-   * `max_position_embeddings`; default 1024, or that if it is less. The cache takes memory for all of them.
+   * Most tokens of a prompt and its text together, rounded up to a power of two. The limit is the model's
+   * `max_position_embeddings`; default 1024, or the limit if that is less. The cache takes memory for all of them.
    */
   readonly length?: number;
   /** The precision to compute in, as for `predictor`; default `mixed()`. */
@@ -40,18 +40,18 @@ export interface GeneratorOptions {
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-/** A model on an engine that writes texts, one at a time. */
+/** A model on an engine that writes one text at a time. */
 export interface TextGenerator {
   /** Most tokens of a prompt and its text together. */
   readonly length: number;
   /**
-   * Generates the tokens that follow a prompt, from the first `next()` on. A new text ends the previous one, whose
-   * `next()` then throws MP_DISPOSED.
+   * Generates the tokens that follow a prompt, starting with the first `next()`. A new text ends the previous one,
+   * whose `next()` then throws MP_DISPOSED.
    * @throws MP_INVALID_ARGUMENT for options out of range and a prompt that does not fit; the stream throws
-   * MP_NON_FINITE for logits that are no numbers
+   *   MP_NON_FINITE for logits that are not finite
    */
   generate(prompt: Iterable<number>, options?: GenerateOptions): TokenStream;
-  /** Waits for the current token, then frees everything. Idempotent; any other call after it throws MP_DISPOSED. */
+  /** Waits for the current token, then frees everything. Idempotent; any other call afterwards throws MP_DISPOSED. */
   dispose(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -77,12 +77,12 @@ const OPTIONS = {
 };
 
 const DEFAULT_LENGTH = 1024;
-/** One for each power of two that a prompt can be padded to, and one for a single token. */
+/** Number of programs: one for each power of two to which a prompt can be padded, and one for a single token. */
 const PROGRAMS = 33;
 
 /**
- * Loads a model onto an engine to write texts: its parameters and a cache of keys and values of a fixed length. One
- * program for each power of two of prompt tokens and one for a single token are compiled at first use.
+ * Loads a model onto an engine to write texts: its parameters and a cache of keys and values with a fixed length. A
+ * program is compiled at first use, for each power of two of prompt tokens and for a single token.
  * @example
  * ```ts
  * const writer = await generator({ backend, model, params, length: 2048 });
@@ -139,7 +139,7 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
   };
 }
 
-/** The logits after these tokens, the last of which is at `place`. */
+/** Computes the logits after these tokens, the last of which is at position `place`. */
 type Ask = (tokens: readonly number[], place: number) => Promise<Float32Array>;
 
 async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
@@ -165,7 +165,7 @@ async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
 /** The smallest power of two ≥ the count. */
 const powerOfTwo = (count: number): number => 2 ** Math.ceil(Math.log2(count));
 
-/** @throws MP_INVALID_ARGUMENT for more than the model has positions */
+/** @throws MP_INVALID_ARGUMENT for a length above the model's number of positions */
 export function cacheLength(wanted: number, positions: number): number {
   if (wanted <= positions) return Math.min(powerOfTwo(wanted), positions);
   throw invalid(
@@ -173,7 +173,7 @@ export function cacheLength(wanted: number, positions: number): number {
   );
 }
 
-/** The model over the cache, for a prompt at the first place or one token at any. */
+/** The model with a cache, for a prompt at the first position or one token at any position. */
 const modelWithCache =
   (model: CausalLm, adapted: Lora<CausalLmInput> | undefined) =>
   (

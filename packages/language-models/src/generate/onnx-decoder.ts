@@ -1,6 +1,6 @@
 /**
- * A model as a decoder of optimum and Transformers.js, without state between runs: the keys and values of earlier
- * tokens are inputs, empty at first, and outputs with those of the new tokens appended.
+ * Exports a model as a decoder for optimum and Transformers.js. It has no state between runs: keys and values of
+ * earlier tokens are inputs, empty at first; with those of the new tokens appended they are outputs.
  */
 
 import type { Shape, Tensor, Traced } from "@mp/core";
@@ -10,7 +10,7 @@ import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
 import type { Attend } from "../decoders/decoder.js";
 import { modelPart } from "./generator.js";
 
-/** A layer for `exportOnnx` with the options that describe its inputs. */
+/** A layer for `exportOnnx`, with the options that describe its inputs. */
 export interface OnnxDecoder {
   readonly signature: {
     readonly inputs: Readonly<Record<string, { readonly shape: Shape; readonly dtype: "f32" | "i64" }>>;
@@ -30,15 +30,15 @@ const TIME = "sequence_length";
 const PAST = "past_sequence_length";
 
 /**
- * Wraps a model as a layer with the inputs and outputs of optimum's decoders: `input_ids`, `attention_mask` of past and
- * new tokens, `position_ids`, `past_key_values.0.key` … to `logits`, `present.0.key` …, in batches, texts and pasts of
- * any size.
+ * Wraps a model as a layer with the inputs and outputs of optimum's decoders: `input_ids`, `attention_mask` for past
+ * and new tokens, `position_ids`, `past_key_values.0.key` … to `logits`, `present.0.key` …, for batches, texts and
+ * pasts of any size.
  * @example
  * ```ts
  * const decoder = onnxDecoder(model);
  * const file = exportOnnx(decoder, { params }, { ...decoder.signature, dtype: "f16" });
  * ```
- * @throws MP_INVALID_ARGUMENT for what is no model of `causalLm`
+ * @throws MP_INVALID_ARGUMENT for a value that is not a model of `causalLm`
  */
 export function onnxDecoder(model: CausalLm): OnnxDecoder {
   modelPart("onnxDecoder: model", model);

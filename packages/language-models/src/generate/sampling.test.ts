@@ -3,7 +3,7 @@ import { key } from "@mp/core";
 import { describe, expect, it } from "vitest";
 import { candidates, type Sampling, sampleToken } from "./sampling.js";
 
-/** Numbers in 0 … 1 by a linear congruence. */
+/** Random numbers from 0 to 1 by a linear congruential generator. */
 function draws(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -37,7 +37,7 @@ function caseOf(seed: number): Case {
   return { logits, sampling };
 }
 
-/** The probabilities of all tokens as their definitions say. */
+/** The probabilities of all tokens, computed directly from the definitions. */
 function direct({ logits, sampling }: Case): readonly number[] {
   const { temperature, topK, topP } = sampling;
   const softmax = (values: readonly number[]): number[] => {

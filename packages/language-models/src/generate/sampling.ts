@@ -1,17 +1,17 @@
-/** Samples a token from one row of logits, on the host: that is little work beside the model's. */
+/** Samples a token from one row of logits, on the host: the model's work is far larger. */
 import { foldIn, type Key } from "@mp/core";
 import { hostUniform } from "@mp/graph/internal";
 
 export interface Sampling {
-  /** Divides the logits; 0 takes the most likely token. */
+  /** Divides the logits; 0 always takes the most likely token. */
   readonly temperature: number;
-  /** How many of the most likely tokens are considered, with ties of the last; 0 is all. */
+  /** Considers only this many of the most likely tokens, and ties of the last one; 0 for all. */
   readonly topK: number;
-  /** Only the most likely tokens whose probabilities add up to this are considered; 1 is all. */
+  /** Considers only the most likely tokens whose probabilities add up to this; 1 for all. */
   readonly topP: number;
 }
 
-/** Samples a token with the random number that the stream has for this draw. */
+/** Samples a token by the random number with index `draw` in the stream. */
 export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Key, draw: number): number {
   if (sampling.temperature === 0) return mostLikely(logits);
   const { tokens, shares } = candidates(logits, sampling);
@@ -25,7 +25,7 @@ export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Ke
   return tokens.at(-1) as number;
 }
 
-/** The token with the largest logit; the first of several. */
+/** The token with the largest logit; the first one if there are several. */
 function mostLikely(logits: Float32Array): number {
   let best = 0;
   for (let token = 1; token < logits.length; token++)
@@ -33,13 +33,13 @@ function mostLikely(logits: Float32Array): number {
   return best;
 }
 
-/** Tokens that may be taken, and numbers in proportion to their probabilities. */
+/** Tokens that may be drawn, with weights proportional to their probabilities. */
 export interface Candidates {
   readonly tokens: readonly number[];
   readonly shares: readonly number[];
 }
 
-/** Applies temperature, `topK` and `topP`, in the order of transformers. */
+/** Applies temperature, `topK` and `topP`, in transformers' order. */
 export function candidates(logits: Float32Array, { temperature, topK, topP }: Sampling): Candidates {
   const most = logits[mostLikely(logits)] as number;
   const least = topK > 0 && topK < logits.length ? (logits.toSorted().at(-topK) as number) : -Infinity;
@@ -53,7 +53,7 @@ export function candidates(logits: Float32Array, { temperature, topK, topP }: Sa
   return topP < 1 ? nucleus({ tokens, shares }, topP) : { tokens, shares };
 }
 
-/** Nucleus sampling, arXiv 1904.09751. */
+/** Nucleus sampling (arXiv 1904.09751): keeps the most likely tokens up to the total probability `topP`. */
 function nucleus({ tokens, shares }: Candidates, topP: number): Candidates {
   const total = shares.reduce((sum, share) => sum + share, 0);
   // All below this add up to less than what is left out, so only the others are sorted.

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { StopSequences } from "./stop-sequences.js";
 
-/** All that comes out, and whether it ended by a stop. */
+/** The tokens that come out, and whether a stop ended them. */
 function written(tokens: readonly number[], sequences: readonly (readonly number[])[]) {
   const stops = new StopSequences(sequences);
   const out: number[] = [];

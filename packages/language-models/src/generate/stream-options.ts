@@ -4,21 +4,21 @@ import type { ModelSizes } from "../decoders/decoder.js";
 import { nonNegative } from "../decoders/field-checks.js";
 import type { Sampling } from "./sampling.js";
 
-/** Options of one text. */
+/** Options for one text. */
 export interface GenerateOptions extends Partial<Sampling> {
-  /** Tokens or sequences of tokens that end the text and are not part of it. Default none. */
+  /** Tokens or sequences of tokens that end the text without being part of it. Default none. */
   readonly stop?: readonly (number | readonly number[])[];
   /** Most tokens of the text; default 256, or as many as fit. */
   readonly maxTokens?: number;
-  /** Names the stream of random numbers: the same seed gives the same text. Default 0. */
+  /** Selects the random numbers: the same seed gives the same text. Default 0. */
   readonly seed?: number;
-  /** Ends the text after the current token. */
+  /** Ends the text after the current token when aborted. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Tokens as they are generated. The return value says why they end: a stop, `maxTokens` or the signal. `break` ends
- * them too.
+ * Tokens as they are generated. The return value tells why they end: a stop, `maxTokens` or the signal. `break` also
+ * ends them.
  */
 export type TokenStream = AsyncGenerator<number, "stop" | "maxTokens" | "signal", undefined>;
 
@@ -49,7 +49,7 @@ const OPTIONS = {
 
 export const DEFAULT_TOKENS = 256;
 
-/** The options of a text with their defaults, beside its prompt. */
+/** The prompt and the options of a text, with defaults. */
 export interface TextPlan extends Sampling {
   readonly prompt: readonly number[];
   readonly stop: readonly (readonly number[])[];
@@ -62,7 +62,7 @@ interface Room extends Pick<ModelSizes, "vocabulary" | "positions"> {
   readonly length: number;
 }
 
-/** @throws MP_INVALID_ARGUMENT for options out of range, and a prompt that the cache has no room for */
+/** @throws MP_INVALID_ARGUMENT for options out of range, and a prompt that does not fit into the cache */
 export function textPlan(prompt: Iterable<number>, options: GenerateOptions, room: Room): TextPlan {
   const read = readOptions("generate", options, OPTIONS, { example: "{ maxTokens: 100 }" });
   const tokens = readPrompt(prompt, room.vocabulary);
@@ -80,7 +80,7 @@ const remedy = ({ length, positions }: Room): string =>
     ? "; make the generator with a larger length"
     : ", the model's max_position_embeddings; shorten them";
 
-/** @throws MP_INVALID_ARGUMENT for one without tokens of the vocabulary */
+/** @throws MP_INVALID_ARGUMENT for an empty prompt, or one with tokens outside the vocabulary */
 export function readPrompt(prompt: Iterable<number>, vocabulary: number): readonly number[] {
   const isIterable = typeof prompt === "object" && prompt !== null && Symbol.iterator in prompt;
   // A tokenizer of JavaScript may give BigInts.

@@ -1,4 +1,4 @@
-/** Chat templates: a chat as text, and which parts of the text are answers. */
+/** Renders chats as text by templates, and finds which parts of the text are answers. */
 
 import { randomUUID } from "node:crypto";
 import { MpError } from "@mp/core";
@@ -6,7 +6,7 @@ import { invalid } from "@mp/nn/internal";
 
 /** A message of a chat, with the fields that the template reads. */
 export interface ChatMessage {
-  /** `system`, `user`, `assistant` or another that the template knows. */
+  /** `system`, `user`, `assistant` or another role that the template knows. */
   readonly role: string;
   readonly [field: string]: unknown;
 }
@@ -16,16 +16,16 @@ export interface Jinja {
   readonly Template: new (source: string) => { render(variables: Readonly<Record<string, unknown>>): string };
 }
 
-/** From and to, in characters of the text. */
+/** Start and end in the text, in characters. */
 export type Span = readonly [start: number, end: number];
 
 const UNPAIRED = "generation and endgeneration must come in pairs";
-/** Tags that transformers adds to Jinja. They enclose what the model is trained to say. */
+/** Tags that transformers adds to Jinja; they enclose the text that the model is trained to write. */
 const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 
-/** Replaces Jinja's `range`, which fills the memory for `range(10**9)`. The line end is trimmed with the tag. */
+/** Replaces Jinja's `range`, which would fill the memory for `range(10**9)`. The line end is trimmed with the tag. */
 const BOUNDED = "{% set range = bounded_range %}\n";
-/** Most numbers of all ranges in one rendering; Python's sandbox allows as many for one range. */
+/** Most numbers in all ranges of one rendering; Python's sandbox allows that many in one range. */
 const MOST_NUMBERS = 100_000;
 
 export class ChatTemplate {
@@ -34,7 +34,7 @@ export class ChatTemplate {
   readonly #marked: InstanceType<Jinja["Template"]> | undefined;
   readonly #marks = [randomUUID(), randomUUID()] as const;
 
-  /** @throws MP_PARSE for a template that is none */
+  /** @throws MP_PARSE for an invalid template */
   constructor({ Template }: Jinja, file: string, source: string) {
     this.#file = file;
     try {
@@ -61,8 +61,8 @@ export class ChatTemplate {
   }
 
   /**
-   * Renders a chat and finds its answers: the parts marked by `{% generation %}`, or else what each message of the
-   * assistant adds to the text before it.
+   * Renders a chat and finds its answers: the parts marked by `{% generation %}`, or else the text that each message
+   * of the assistant adds.
    * @throws MP_INVALID_ARGUMENT if a template without marks changes earlier messages
    */
   answers(variables: ChatVariables): { readonly text: string; readonly spans: readonly Span[] } {
@@ -129,7 +129,7 @@ function limitRange(): (first: number, end?: number, step?: number) => number[] 
   };
 }
 
-/** Variables of a template, by the names that transformers gives them. */
+/** Variables of a template, by transformers' names. */
 export interface ChatVariables extends Readonly<Record<string, unknown>> {
   readonly messages: readonly ChatMessage[];
   readonly add_generation_prompt: boolean;

@@ -8,7 +8,7 @@ const isTokenizer = checks.claim(
 );
 
 /**
- * Checks that a model has a row for each of a tokenizer's tokens. It may have more: published vocabularies are rounded up.
+ * Checks that a model has a row for each token of a tokenizer. It may have more: vocabularies are often rounded up.
  * @param vocabularySize the `vocab_size` of the model's `config.json`
  * @throws MP_OUT_OF_RANGE naming the file
  */

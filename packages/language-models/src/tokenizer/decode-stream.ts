@@ -1,13 +1,13 @@
-/** The last character of a text whose bytes end within a character. */
+/** The last character of a text whose bytes break off within a character. */
 const HALF = "\uFFFD";
 
 /**
- * Decodes tokens that come one by one, as in generation. A character of several tokens is returned once it is whole.
- * The pieces and the `end` together equal `decode` of all tokens.
+ * Decodes tokens that come one by one, as in generation. A character of several tokens is returned once it is
+ * complete. The pieces and the `end` together equal `decode` of all tokens.
  */
 export class DecodeStream {
   readonly #decode: (ids: readonly number[]) => string;
-  /** The tokens of the last returned piece, on which the text of the next may depend, and the tokens since. */
+  /** The tokens of the last returned piece, on which the next piece may depend, and all tokens since. */
   #ids: number[] = [];
   #given = 0;
   #prefix = "";
@@ -16,7 +16,7 @@ export class DecodeStream {
     this.#decode = decode;
   }
 
-  /** Takes a token. @returns the text that is whole with it, or nothing */
+  /** Takes a token. @returns the text that it completes, or an empty string */
   push(id: number): string {
     const text = this.#decode([...this.#ids, id]);
     this.#ids.push(id);
@@ -28,7 +28,7 @@ export class DecodeStream {
     return piece;
   }
 
-  /** Ends the text. @returns the rest, with U+FFFD for characters that are not whole */
+  /** Ends the text. @returns the rest, with U+FFFD for incomplete characters */
   end(): string {
     const rest = this.#decode(this.#ids).slice(this.#prefix.length);
     this.#ids = [];

@@ -1,4 +1,4 @@
-/** `@mp/language-models/tokenizer`: tokenizers of Hugging Face models, their chat templates, and text as it is generated. */
+/** `@mp/language-models/tokenizer`: tokenizers of Hugging Face models, chat templates, and streamed decoding. */
 export type { ChatMessage } from "./chat-template.js";
 export { checkFits } from "./check-fits.js";
 export type { DecodeStream } from "./decode-stream.js";

@@ -1,4 +1,4 @@
-/** The tokenizer of a model's folder, by the library of its authors. */
+/** Loads the tokenizer of a model's folder, by Hugging Face's library. */
 import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { checks, shown } from "@mp/graph/internal";
@@ -11,10 +11,10 @@ type Fields = Readonly<Record<string, unknown>>;
 type Library = { readonly Tokenizer: new (tokenizer: Fields, config: Fields) => LibraryTokenizer };
 
 /**
- * Reads `tokenizer.json` of a folder and, where they are there, `tokenizer_config.json` and `chat_template.jinja`. It needs
+ * Reads `tokenizer.json` in a folder and, if they exist, `tokenizer_config.json` and `chat_template.jinja`. It needs
  * `@huggingface/tokenizers`, and `@huggingface/jinja` for a chat template.
- * @throws MP_BACKEND_UNAVAILABLE without them; MP_IO for files that cannot be read; MP_PARSE for what is no tokenizer, and
- * for a `bos_token`, `eos_token` or `pad_token` that is none of its tokens
+ * @throws MP_BACKEND_UNAVAILABLE without these packages; MP_IO for files that cannot be read; MP_PARSE for an invalid
+ *   tokenizer, and for a `bos_token`, `eos_token` or `pad_token` that is not one of its tokens
  */
 export async function loadTokenizer(folder: string): Promise<Tokenizer> {
   checks.path("loadTokenizer: folder", folder);
@@ -59,7 +59,7 @@ function tryUse<T>(file: string, use: () => T): T {
   }
 }
 
-/** Checks the type of the model: the library would take unknown types for lists of words. @throws MP_PARSE */
+/** Checks the type of the model: the library would treat unknown types as lists of words. @throws MP_PARSE */
 function checkModel(file: string, { model }: Fields): Fields {
   const { type, merges } = (model ?? {}) as Fields;
   // Old files do not say it.
@@ -69,7 +69,7 @@ function checkModel(file: string, { model }: Fields): Fields {
   throw refusal(file, `its model must be of type BPE, WordPiece or Unigram, got ${shown(found)}`);
 }
 
-/** Reads a file; undefined if there is none. */
+/** The content of a file; undefined if the file does not exist. */
 const ifThere = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error) => {
     if (MpError.is(error) && error.details["errno"] === "ENOENT") return undefined;
@@ -86,7 +86,7 @@ const refusal = (file: string, problem: string, cause?: unknown): MpError =>
     },
   );
 
-/** Finds the chat template: its own file, or else the field, which may hold several by name. */
+/** Finds the chat template: a file of its own, or else a field, which may hold several by name. */
 async function findTemplate(
   folder: string,
   configFile: string,
@@ -104,12 +104,12 @@ async function findTemplate(
   throw refusal(configFile, "its chat_template is neither a text nor a list of names and templates");
 }
 
-/** The parts of `Tokenizer.special`; published files name an `unk_token` too that is no token where all bytes are. */
+/** Special tokens that must exist as tokens. An `unk_token` need not, if all bytes are tokens. */
 const NEEDED = ["bos_token", "eos_token", "pad_token"];
 
 /**
- * Reads fields such as `eos_token`, a text or an object with it, and the ids of some.
- * @throws MP_PARSE for one that is no token: transformers adds it, and the model has no row for it
+ * Reads fields such as `eos_token`, a text or an object with it, and the ids of `NEEDED` ones.
+ * @throws MP_PARSE for a field that is not a token: transformers would add it, and the model has no row for it
  */
 function readSpecials(
   file: string,
@@ -133,7 +133,7 @@ function readSpecials(
   return { special, specialTokens };
 }
 
-/** The name is a variable so that only those who load tokenizers need the types of the package. */
+/** Imports a package by a variable name, so that only those who load tokenizers need its types. */
 async function load<T>(name: string): Promise<T> {
   try {
     return (await import(name)) as T;

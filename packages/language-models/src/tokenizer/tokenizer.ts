@@ -4,30 +4,30 @@ import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-temp
 import { DecodeStream } from "./decode-stream.js";
 
 export interface EncodeOptions {
-  /** Adds the tokens that the tokenizer puts around a text, such as one for its beginning. Default true. */
+  /** Whether to add the tokens that the tokenizer puts around a text, such as one for its beginning. Default true. */
   readonly addSpecialTokens?: boolean;
 }
 
 export interface DecodeOptions {
-  /** Leaves out special tokens, such as the end of a text. Default false. */
+  /** Whether to leave out special tokens, such as the one for the end of a text. Default false. */
   readonly skipSpecialTokens?: boolean;
 }
 
 export interface ChatOptions {
-  /** Ends with the beginning of an answer, which the model continues. Default false. */
+  /** Whether to end with the beginning of an answer, which the model continues. Default false. */
   readonly addGenerationPrompt?: boolean;
-  /** More variables of the template, such as `tools` or `enable_thinking`. */
+  /** Further variables of the template, such as `tools` or `enable_thinking`. */
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-/** A chat as tokens, which `@mp/data/rows` takes as an example. */
+/** A chat as tokens, an example for `@mp/data/rows`. */
 export interface EncodedChat {
   readonly ids: number[];
-  /** 1 for each token of an answer, 0 for others. */
+  /** 1 for each token of an answer, else 0. */
   readonly mask: number[];
 }
 
-/** Tokens that `tokenizer_config.json` names. */
+/** Ids of the special tokens that `tokenizer_config.json` names. */
 export interface SpecialIds {
   readonly bos?: number;
   readonly eos?: number;
@@ -45,13 +45,13 @@ export interface LibraryTokenizer {
   id_to_token(id: number): string | undefined;
 }
 
-/** Contents of a folder, as `loadTokenizer` finds them. */
+/** The content of a tokenizer's folder. */
 export interface TokenizerParts {
   readonly file: string;
   readonly library: LibraryTokenizer;
   readonly vocabularySize: number;
   readonly template: ChatTemplate | undefined;
-  /** `bos_token` and the like, as templates name them. */
+  /** Texts of `bos_token` and the like, by their names in templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
   readonly special: SpecialIds;
   readonly isCleanedUp: boolean;
@@ -78,12 +78,12 @@ function isListWith(value: unknown, accepts: (element: unknown) => boolean): boo
   );
 }
 
-/** Converts text to token ids and back, as in the training of its model. */
+/** Converts text to token ids and back, as when its model was trained. */
 export class Tokenizer {
-  /** Its `tokenizer.json`. */
+  /** Path of its `tokenizer.json`. */
   readonly file: string;
   readonly special: SpecialIds;
-  /** One more than the greatest id; the model's `vocab_size` must be no less. */
+  /** One more than the largest id; the model's `vocab_size` must be at least this. */
   readonly vocabularySize: number;
   readonly #parts: TokenizerParts;
 
@@ -94,21 +94,21 @@ export class Tokenizer {
     this.special = parts.special;
   }
 
-  /** @throws MP_INVALID_ARGUMENT for a text of which the vocabulary lacks a part */
+  /** @throws MP_INVALID_ARGUMENT for a text with a part that the vocabulary lacks */
   encode(text: string, options: EncodeOptions = {}): number[] {
     checks.text("encode: text", text);
     const { addSpecialTokens = true } = readOptions("encode", options, ENCODE);
     return this.#encode(text, addSpecialTokens);
   }
 
-  /** The text of tokens; ids without a token, as rounded vocabularies have, are left out. */
+  /** Decodes tokens to text; ids without a token, as in rounded-up vocabularies, are left out. */
   decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
     idCheck("decode: ids", ids);
     const { skipSpecialTokens = false } = readOptions("decode", options, DECODE);
     return this.#decode(Array.from(ids), skipSpecialTokens, this.#parts.isCleanedUp);
   }
 
-  /** Decodes tokens as they come. Spaces are not cleaned up, since earlier pieces cannot be changed. */
+  /** Decodes tokens one by one. Spaces are not cleaned up, because earlier pieces cannot change. */
   decodeStream(options: DecodeOptions = {}): DecodeStream {
     const { skipSpecialTokens = false } = readOptions("decodeStream", options, DECODE);
     return new DecodeStream((ids) => {
@@ -117,14 +117,14 @@ export class Tokenizer {
     });
   }
 
-  /** A chat as one text. @throws MP_INVALID_ARGUMENT without a template, and for messages that it refuses */
+  /** Renders a chat as one text. @throws MP_INVALID_ARGUMENT without a template, and for messages that it refuses */
   applyChatTemplate(messages: readonly ChatMessage[], options: ChatOptions = {}): string {
     return this.#template().render(this.#variables("applyChatTemplate", messages, options));
   }
 
   /**
    * Encodes a chat and marks the tokens of answers: those with at least one character of an answer.
-   * @throws MP_INVALID_ARGUMENT as `applyChatTemplate`, and where answers cannot be found
+   * @throws MP_INVALID_ARGUMENT as `applyChatTemplate`, and if the answers cannot be found
    */
   encodeChat(messages: readonly ChatMessage[], options: ChatOptions = {}): EncodedChat {
     const variables = this.#variables("encodeChat", messages, options);
@@ -184,8 +184,8 @@ export class Tokenizer {
   }
 
   /**
-   * Finds the characters of each token; tokens that share a character get the same span. Undefined if the tokens do not
-   * decode to the text.
+   * Finds the characters of each token; tokens that share a character get the same span. Undefined if the tokens do
+   * not decode to the text.
    */
   #locateTokens(ids: readonly number[], text: string): Span[] | undefined {
     const stream = this.decodeStream();
@@ -202,7 +202,7 @@ export class Tokenizer {
     return joined === text ? places : undefined;
   }
 
-  /** @throws MP_INVALID_ARGUMENT where the text up to an answer has other tokens than the whole text begins with */
+  /** @throws MP_INVALID_ARGUMENT if the text up to an answer has other tokens alone than in the whole text */
   #maskByPrefixes(ids: readonly number[], text: string, spans: readonly Span[]): number[] {
     const mask = ids.map(() => 0);
     for (const span of spans) {

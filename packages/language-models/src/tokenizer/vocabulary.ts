@@ -1,6 +1,4 @@
-/**
- * Checks the tokens of a `tokenizer.json`: the library accepts any ids and merges, and wrong ones lose text or memory.
- */
+/** Checks a `tokenizer.json`: the library accepts any ids and merges, and wrong ones lose text or fill the memory. */
 import { shown } from "@mp/graph/internal";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -8,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const isId = (id: unknown): id is number =>
   Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 31;
 
-/** @returns the ids by token; some numbers may have no token @throws Error for what are no tokens, ids or merges */
+/** @returns the ids by token; some numbers may have no token @throws Error for invalid tokens, ids or merges */
 export function readVocabulary(model: Fields, added: unknown): ReadonlyMap<string, number> {
   const { type, vocab, merges, unk_id: unknown, continuing_subword_prefix: prefix } = model;
   const isRanked = type === "Unigram";

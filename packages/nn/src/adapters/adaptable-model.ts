@@ -5,19 +5,19 @@ import type { LayerContext, Parameters } from "../layer.js";
 import type { LinearPlace } from "./linear-place.js";
 import type { Targets } from "./targets.js";
 
-/** Weights by name: those of a model, or of adapters at some of its linear layers. */
+/** Weights by name: of a whole model, or of adapters at some of its linear layers. */
 export type NamedParameters = { readonly [name: string]: Tree<HostTensor> };
 
-/** A model whose linear layers may get adapters, such as that of `causalLm`, or of `fromOnnx` of `@mp/onnx`. */
+/** A model whose linear layers may get adapters, such as one of `causalLm`, or of `fromOnnx` of `@mp/onnx`. */
 export interface AdaptableModel<I, O = Tensor> {
-  /** Each path leads to a layer's parameters or, in a model of an ONNX file, to the weight itself. */
+  /** Linear layers. Each path leads to a layer's parameters or, in a model of an ONNX file, to the weight itself. */
   readonly linearLayers: readonly LinearPlace[];
   /** The linear layers that get adapters by default. */
   readonly targets: Targets;
   apply(parameters: Parameters<NamedParameters>, input: I, context?: LayerContext): O;
 }
 
-/** @throws MP_INVALID_ARGUMENT for what is no such model */
+/** @throws MP_INVALID_ARGUMENT for a value that is not such a model */
 export function expectAdaptable(what: string, model: unknown): void {
   const { linearLayers, apply } = (model ?? {}) as Partial<AdaptableModel<unknown, unknown>>;
   if (Array.isArray(linearLayers) && typeof apply === "function") return;

@@ -1,4 +1,4 @@
-/** Trees of adapters: at the path of each adapted layer its two low-rank matrices, with peft's names. */
+/** Trees of adapters: the two low-rank matrices at the path of each adapted layer, with peft's names. */
 
 import {
   type HostTensor,
@@ -21,7 +21,7 @@ interface Matrices<T> {
   readonly up: T;
 }
 
-/** The adapted layers and the rank of their adapters. */
+/** The adapted layers and the rank of the adapters. */
 interface Adapted {
   readonly places: readonly LinearPlace[];
   readonly settings: { readonly rank: number };
@@ -57,8 +57,8 @@ const BASE = "take the base of the model that lora was given";
 const OWN = "take adapters of init of this model and rank, or of its loadAdapter";
 
 /**
- * The matrices of each place.
- * @throws MP_INVALID_ARGUMENT for adapters of other layers; MP_SHAPE_MISMATCH for those of another rank or other sizes
+ * The matrices of each adapted layer.
+ * @throws MP_INVALID_ARGUMENT for adapters of other layers; MP_SHAPE_MISMATCH for those of another rank or size
  */
 export function adaptersAt<T>(
   what: string,
@@ -97,7 +97,7 @@ function expectShape(
   );
 }
 
-/** A layer of the base and its adapter. In the tree of an ONNX file the weight stands alone. */
+/** A layer of the base and its adapter. In the tree of an ONNX file the leaf is the weight itself. */
 export interface AdaptedLayer<W, T> extends Matrices<T> {
   readonly part: { readonly weight: W };
   readonly isAlone: boolean;
@@ -106,7 +106,7 @@ export interface AdaptedLayer<W, T> extends Matrices<T> {
 
 /**
  * Copies the base with each adapted layer replaced by the result of `make`.
- * @throws as `adaptersAt`, also for a base of another model
+ * @throws as `adaptersAt`, also if the base belongs to another model
  */
 export function joinTrees<W, T>(
   base: unknown,

@@ -1,4 +1,4 @@
-/** `@mp/nn/adapters`: small weights that are trained beside a frozen model, in the files of peft. */
+/** `@mp/nn/adapters`: small weights that are trained beside a frozen model, in peft's file format. */
 import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);

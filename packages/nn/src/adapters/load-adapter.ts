@@ -17,7 +17,7 @@ import { FILES, PREFIX } from "./save-adapter.js";
 import { filterNames, selectLayers } from "./targets.js";
 
 export interface LoadAdapterOptions {
-  /** Unknown fields of adapter_config.json to accept because they do not change the result; default []. */
+  /** Unknown fields of adapter_config.json to accept because they do not affect the result; default []. */
   readonly ignore?: readonly string[];
 }
 
@@ -30,9 +30,9 @@ const REMEDY =
   "load it onto the model that it was trained on, which base_model_name_or_path of its adapter_config.json names";
 
 /**
- * The model with an adapter that `saveAdapter` or peft wrote, and the adapter's weights in f32.
- * @throws MP_IO for files that are missing, MP_PARSE for broken ones; MP_UNSUPPORTED for an adapter that computes
- * something else; MP_CHECKPOINT_MISMATCH for one of another model
+ * Loads an adapter that `saveAdapter` or peft wrote: the model with the adapter, and the adapter's weights in f32.
+ * @throws MP_IO for missing files, MP_PARSE for broken ones; MP_UNSUPPORTED for another kind of adapter;
+ *   MP_CHECKPOINT_MISMATCH for one of another model
  */
 export async function loadAdapter<I, O = Tensor>(
   folder: string,
@@ -93,7 +93,7 @@ function targetNames(fields: Readonly<Record<string, unknown>>): readonly string
     : undefined;
 }
 
-/** Short names where they name exactly the layers that have adapters, otherwise whole paths. */
+/** Names for the adapted layers: short ones if these select exactly those layers, else whole paths. */
 function nameTargets(
   { linearLayers }: AdaptableModel<never, unknown>,
   places: readonly LinearPlace[],

@@ -13,40 +13,40 @@ import { expectFound, selectLayers, type Targets } from "./targets.js";
 export interface LoraOptions {
   /** The rank r of A and B; default 8. */
   readonly rank?: number;
-  /** The product is multiplied by alpha / rank; default 8. */
+  /** Scales the product of A and B by alpha / rank; default 8. */
   readonly alpha?: number;
   /**
    * The linear layers that get adapters, by the last parts of their paths, such as `["q_proj", "v_proj"]`; or
-   * `all-linear`, all but the one that gives the logits. Default as in peft: `q_proj` and `v_proj`, for GPT-2 `c_attn`;
-   * for a model of an ONNX file, `all-linear`.
+   * `all-linear` for all but the one that gives the logits. Default as in peft: `q_proj` and `v_proj`, for GPT-2
+   * `c_attn`; for a model of an ONNX file, `all-linear`.
    */
   readonly targets?: Targets;
-  /** Dropout rate, in training, of what an adapter reads; default 0. */
+  /** Dropout rate of the adapters' inputs in training; default 0. */
   readonly dropout?: number;
-  /** Multiplies by alpha / √rank instead (rsLoRA, arXiv 2312.03732); default false. */
+  /** Whether to scale by alpha / √rank instead (rsLoRA, arXiv 2312.03732); default false. */
   readonly useRslora?: boolean;
 }
 
-/** A frozen model with adapters that are trained. */
+/** A frozen model with trainable adapters. */
 export interface Lora<I, O = Tensor> {
   readonly settings: Required<LoraOptions>;
   /** The linear layers that have adapters. */
   readonly places: readonly LinearPlace[];
-  /** New adapters, which change nothing yet: A uniform in ±1 / √inputs as in peft, B zeros. */
+  /** Makes adapters that change nothing yet: A is uniform in ±1 / √inputs, as in peft, B is zero. */
   init(key: Key): NamedParameters;
-  /** Computes the model with the adapters. Neither tree is changed. */
+  /** Applies the model with the adapters. Neither tree is changed. */
   apply(
     adapters: Parameters<NamedParameters>,
     base: Parameters<Tree<HostTensor>>,
     input: I,
     context?: LayerContext,
   ): O;
-  /** Both trees as the one that the model's own `apply` takes, for a model with several inputs. */
+  /** Joins both trees into one for the model's own `apply`, for a model with several inputs. */
   join(
     adapters: Parameters<NamedParameters>,
     base: Parameters<Tree<HostTensor>>,
   ): Parameters<NamedParameters>;
-  /** The base's weights in f32 with the adapters added to them, for use without adapters. */
+  /** Adds the adapters to the base's weights, in f32, for use without adapters. */
   merge(adapters: NamedParameters, base: Tree<HostTensor>): NamedParameters;
 }
 
@@ -62,8 +62,8 @@ const OPTIONS = {
 };
 
 /**
- * LoRA (Hu et al., arXiv 2106.09685): each target computes x · Wᵀ + b + scale · (dropout(x) · Aᵀ) · Bᵀ, and only A and B
- * are trained.
+ * LoRA (Hu et al., arXiv 2106.09685): each target computes x · Wᵀ + b + scale · (dropout(x) · Aᵀ) · Bᵀ, and only A
+ * and B are trained.
  * @example
  * ```ts
  * const adapted = lora(model, { rank: 8, alpha: 16 });
@@ -72,7 +72,7 @@ const OPTIONS = {
  *   nextTokenLoss(adapted.apply(adapters, base, { ids }, context), ids);
  * const training = await trainer({ backend, params, frozen: { base: true }, loss, optimizer });
  * ```
- * @throws MP_INVALID_ARGUMENT for a target that the model does not have, naming those that it has
+ * @throws MP_INVALID_ARGUMENT for a target that the model does not have, naming those it has
  */
 export function lora<I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOptions = {}): Lora<I, O> {
   expectAdaptable("lora", model);

@@ -6,20 +6,20 @@ import type { Lora } from "./lora.js";
 
 export const FILES = ["adapter_model.safetensors", "adapter_config.json"] as const;
 
-/** In front of the names of a model's parameters in peft's files. */
+/** Prefix of the names of a model's parameters in peft's files. */
 export const PREFIX = "base_model.model.";
 
 export interface SaveAdapterOptions {
-  /** Name or folder of the model that the adapter belongs to, for `AutoPeftModelForCausalLM`; default none. */
+  /** Name or folder of the model to which the adapter belongs, for `AutoPeftModelForCausalLM`; default none. */
   readonly base?: string;
 }
 
 const OPTIONS = { base: withDefault("", checks.text) };
 
 /**
- * Writes `adapter_model.safetensors` and `adapter_config.json`, which `PeftModel.from_pretrained` of peft loads. Each file
- * is replaced whole or not at all, the weights first.
- * @throws MP_IO; MP_INVALID_ARGUMENT and MP_SHAPE_MISMATCH for adapters of other layers, of another rank or other sizes
+ * Writes `adapter_model.safetensors` and `adapter_config.json` for `PeftModel.from_pretrained` of peft. Each file is
+ * replaced as a whole or not at all, the weights first.
+ * @throws MP_IO; MP_INVALID_ARGUMENT and MP_SHAPE_MISMATCH for adapters of other layers, of another rank or size
  */
 export async function saveAdapter(
   folder: string,

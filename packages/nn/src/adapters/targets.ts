@@ -2,7 +2,7 @@
 import { invalid } from "../errors.js";
 import type { LinearPlace } from "./linear-place.js";
 
-/** Names of linear layers, the last parts of their paths; or all of them but the one that gives the logits. */
+/** Linear layers by the last parts of their paths; or all except the one that gives the logits. */
 export type Targets = readonly string[] | "all-linear";
 
 const isNamed = ({ path }: LinearPlace, name: string): boolean =>
@@ -23,7 +23,7 @@ export const selectLayers = (
     targets === "all-linear" ? !place.isHead : targets.some((name) => isNamed(place, name)),
   );
 
-/** @throws MP_INVALID_ARGUMENT for names that no layer has, with those that there are */
+/** @throws MP_INVALID_ARGUMENT for names that no layer has, listing the existing ones */
 export function expectFound(linearLayers: readonly LinearPlace[], targets: Targets): void {
   if (linearLayers.length === 0) throw invalid("lora: the model has no linear layers to put adapters beside");
   if (targets === "all-linear") return;

@@ -1,7 +1,7 @@
 /**
- * Reads an object that another library wrote, such as a config.json, by a total table: a field is read, refused unless
- * it is neutral, or known not to change the result. A field that is not in the table is refused: it may change the
- * result.
+ * Reads an object that another library wrote, such as a config.json, by a table of all fields: a field is read,
+ * refused unless it is neutral, or known not to affect the result. Fields that the table lacks are refused, because
+ * they may affect the result.
  */
 
 import { MpError } from "@mp/core";
@@ -9,17 +9,17 @@ import { type checks, shown } from "@mp/graph/internal";
 import { invalid } from "../errors.js";
 import { AGAIN } from "../safetensors/json-file.js";
 
-/** A field that is read: a missing or null one has the default, and is refused where there is none. */
+/** A field that is read. If it is missing or null, it gets the default, or is refused if there is none. */
 interface ReadField {
   readonly accepts: checks.Check;
   readonly default: unknown;
   readonly isRequired: boolean;
 }
 
-/** A field that is refused unless it has one of these values, which are what is computed here. */
+/** A field that is refused unless it has one of these values, for which this package computes the right result. */
 interface NeutralField {
   readonly only: readonly unknown[];
-  /** Whether a list of such values is accepted too. */
+  /** Whether a list of such values is accepted as well. */
   readonly isList?: true;
   readonly because: string;
 }
@@ -36,13 +36,13 @@ export const optional = (accepts: checks.Check, fallback?: unknown): ReadField =
   isRequired: false,
 });
 
-/** Rows of fields that do not change the result, by their names between spaces. */
+/** Table rows for fields that do not affect the result; `names` are separated by spaces. */
 export const unused = (names: string): FieldTable =>
   Object.fromEntries(names.split(/\s+/).map((name) => [name, "unused"]));
 
 const isNeutral = (rule: FieldRule): rule is NeutralField => typeof rule === "object" && "only" in rule;
 
-/** Whether two JSON values are equal, objects and lists by their text. */
+/** Whether two JSON values are equal; objects and lists are compared as text. */
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
 
@@ -52,10 +52,10 @@ function meansNothing(value: unknown, { only, isList }: NeutralField): boolean {
 }
 
 /**
- * The fields that are read, with defaults.
- * @param ignored names of fields that the caller knows not to change the result
- * @throws MP_INVALID_ARGUMENT for a value that a field cannot have, or a field that is missing; MP_UNSUPPORTED for a
- * field or a value that means something which is not computed here
+ * Reads the fields and fills in defaults.
+ * @param ignored names of fields that the caller knows not to affect the result
+ * @throws MP_INVALID_ARGUMENT for an invalid value or a missing field; MP_UNSUPPORTED for a field or a value whose
+ *   effect is not implemented
  */
 export function readFields(
   what: string,

@@ -1,7 +1,7 @@
 /** Checks of numbers in a config.json. */
 import { checks } from "@mp/graph/internal";
 
-/** An axis of a tensor, up to 2^22: more than any published model has. */
+/** The size of a tensor's axis, up to 2^22: more than any published model has. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);
 
 export const positive: checks.Check = checks.claim(

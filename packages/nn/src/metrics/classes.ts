@@ -31,8 +31,8 @@ const EXAMPLE = "{ ignoreIndex: -1 }";
 /**
  * Share of labels i32 or i64 [...] whose logit is the largest of [..., classes], 0 … 1; of equal logits the first
  * counts.
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit; its result
- * MP_OUT_OF_RANGE for labels that are no classes and have weight
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit; the
+ *   result throws MP_OUT_OF_RANGE for labels with weight that are not classes
  */
 export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
   const read = readOptions("accuracy", options, classTable, { example: EXAMPLE });
@@ -44,7 +44,7 @@ export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions =
 
 /**
  * Share of labels whose logit is among the k largest, 0 … 1.
- * @throws as `accuracy`, and MP_INVALID_ARGUMENT for a k that is no number of classes
+ * @throws as `accuracy`, and MP_INVALID_ARGUMENT for a k that is not from 1 to the number of classes
  */
 export function topKAccuracy(
   logits: Tensor,
@@ -78,8 +78,8 @@ function share(
 }
 
 /**
- * Exponential of the mean cross entropy of logits [..., classes] against labels [...], in nats: the number of equally
- * likely classes that would be as hard to guess. 1 at best.
+ * Exponential of the mean cross entropy, in nats, of logits [..., classes] against labels [...]: the number of
+ * equally likely classes that would be as hard to guess. 1 at best.
  * @throws as `accuracy`
  */
 export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
@@ -95,7 +95,7 @@ export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions
 }
 
 /**
- * Counts of labels (rows) by predicted class (columns): element [i][j] is the total weight of the samples of class i
+ * Counts labels (rows) by predicted class (columns): element [i][j] is the total weight of the samples of class i
  * whose largest logit is that of class j.
  * @throws as `accuracy`
  */
@@ -122,8 +122,8 @@ export function confusionMatrix(
 }
 
 /**
- * Precision: the share of the predictions of a class that are right. Recall: the share of the class that was found. F1:
- * their harmonic mean.
+ * Precision: the share of a class' predictions that are right. Recall: the share of a class that was found. F1: their
+ * harmonic mean.
  */
 export interface PrecisionRecall {
   /** 0 … 1; 0 without predictions of the class. */
@@ -136,7 +136,7 @@ export interface PrecisionRecall {
 
 export interface PrecisionRecallOptions extends ClassOptions {
   /**
-   * `macro` (default): the mean over classes. `weighted`: the mean weighted by the labels of each class. `micro`: of the
+   * `macro` (default): the mean over classes. `weighted`: the mean weighted by each class' labels. `micro`: from the
    * counts of all classes together, which equals the accuracy.
    */
   readonly average?: "macro" | "weighted" | "micro";
@@ -148,7 +148,7 @@ const PRECISION_RECALL = {
 };
 
 /**
- * Precision, recall and F1 of logits [..., classes] against labels [...], with those of each class.
+ * Precision, recall and F1 of logits [..., classes] against labels [...], over all classes and for each.
  * @throws as `accuracy`
  */
 export function precisionRecall(
@@ -188,7 +188,7 @@ const none = new Float64Array();
 const total = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
 const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 
-/** From the hits, what was taken for the class, and what is of it. */
+/** The ratios from the weights of hits, of predictions of the class, and of labels of the class. */
 export function ratios(hits: number, taken: number, actual: number): PrecisionRecall {
   return { precision: ratio(hits, taken), recall: ratio(hits, actual), f1: ratio(2 * hits, taken + actual) };
 }

@@ -1,4 +1,4 @@
-/** Metrics of events: scores against what happened. */
+/** Metrics of binary events: scores against targets of 0 and 1. */
 import { MpError, type Tensor } from "@mp/core";
 import { cast, equal, greater, mul, reduceSum } from "@mp/core/ops";
 import type { StreamedMetric, StreamedValues } from "@mp/core/report";
@@ -15,7 +15,7 @@ import {
 } from "./parts.js";
 
 export interface BinaryOptions extends WeightOptions {
-  /** Scores above it count as events. Default 0, for logits; 0.5 for probabilities. */
+  /** Scores above this count as events. Default 0, for logits; use 0.5 for probabilities. */
   readonly threshold?: number;
 }
 
@@ -27,16 +27,16 @@ const BINARY = {
   ),
 };
 
-/** The values of targets. */
+/** The range of targets. */
 const EVENTS = [0, 1] as const;
 const outsideEvents = (what: string): string =>
   `${what}: targets are outside 0 … 1; they are 1 for an event and 0 for none, map -1 to 0`;
 
 /**
- * Precision, recall, F1 and accuracy of scores [...] against targets of the same shape, 1 for an event and 0 for none (a
- * float, an integer or bool). A score of NaN is above no threshold.
- * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ; its result
- * MP_OUT_OF_RANGE for targets outside 0 … 1 that have weight
+ * Precision, recall, F1 and accuracy of scores [...] against targets of the same shape, 1 for an event and 0 for none
+ * (a float, an integer or bool). A score of NaN never counts as an event.
+ * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ; the result
+ *   throws MP_OUT_OF_RANGE for targets with weight outside 0 … 1
  */
 export function binaryPrecisionRecall(
   scores: Tensor,
@@ -70,8 +70,8 @@ export function binaryPrecisionRecall(
 
 /**
  * Area under the curve of true against false positives: the probability that an event has a higher score than a
- * non-event, ties counting half. Exact, without thresholds: the host keeps 24 bytes a sample and sorts them. NaN without
- * events or without non-events.
+ * non-event, where ties count half. Exact, without thresholds: the host keeps 24 bytes per sample and sorts them. NaN
+ * without events or without non-events.
  * @throws as `binaryPrecisionRecall`
  */
 export function rocAuc(scores: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {
@@ -87,8 +87,8 @@ export function rocAuc(scores: Tensor, targets: Tensor, options: WeightOptions =
 }
 
 /**
- * Area under the curve of precision against recall, as a sum of steps (average precision): the precision at each event,
- * without interpolation. Exact; memory as `rocAuc`. NaN without events.
+ * Area under the curve of precision against recall, as a sum of steps (average precision): the precision at each
+ * event, without interpolation. Exact; needs memory like `rocAuc`. NaN without events.
  * @throws as `binaryPrecisionRecall`
  */
 export function averagePrecision(
@@ -109,7 +109,7 @@ export function averagePrecision(
 
 type Step = readonly [events: number, others: number];
 
-/** A metric of the weights of events and non-events at each score, from the highest on. */
+/** Makes a metric from the weights of events and non-events at each score, from the highest down. */
 function rankMetric(
   what: string,
   scores: Tensor,

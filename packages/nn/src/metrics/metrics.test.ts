@@ -1,4 +1,4 @@
-/** Streamed metrics over batches of 32, 32 and 19 samples, against scikit-learn, torchmetrics and Keras over all 83. */
+/** Streamed metrics over batches of 32, 32 and 19 samples equal those of other libraries over all 83. */
 import { readFileSync } from "node:fs";
 import { float32, mixedFloat16, type PrecisionChoice, sgd, type Tensor, tensor, trainer } from "@mp/core";
 import { add, cast, equal, log, mul, reduceMean, sigmoid, sub, where } from "@mp/core/ops";
@@ -76,7 +76,7 @@ async function evaluated<S extends StreamedMetrics>(
   return found;
 }
 
-/** All metrics; the names are those of the fixture. */
+/** All metrics, by their names in the fixture. */
 const all =
   (isWeighted: boolean) =>
   (_: unknown, { logits, labels, scores, targets, values, predictions, each }: Batch) => {
@@ -98,7 +98,7 @@ const all =
     };
   };
 
-/** Compares numbers in structures of one form; to f32, in which a batch is summed. */
+/** Compares the numbers in two structures, to the precision of f32, in which batches are summed. */
 function near(got: unknown, want: unknown, name: string): void {
   if (typeof want !== "object" || want === null) {
     const [a, b] = [Number(got), Number(want)];

@@ -1,4 +1,4 @@
-/** Parts that the metrics of a whole data set share. */
+/** Parts shared by the metrics of a whole data set. */
 
 import { autocast, float32, MpError, type Tensor, type TensorTree } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
@@ -24,46 +24,46 @@ import { mismatch } from "../errors.js";
 
 /** Which samples of a metric count. */
 export interface WeightOptions {
-  /** How much each sample counts, a float or bool of the labels' shape: 0 for padding. Default 1 for each. */
+  /** How much each sample counts, a float or bool in the labels' shape; 0 for padding. Default: all 1. */
   readonly sampleWeights?: Tensor;
 }
 
 /** Which labels of a metric of classes count. */
 export interface ClassOptions extends WeightOptions {
-  /** Labels of this value do not count. */
+  /** Labels with this value do not count. */
   readonly ignoreIndex?: number;
 }
 
-/** A tensor is checked with the others. */
+/** Accepts any value: the tensor is checked together with the others. */
 export const tensorOption: checks.Check = () => {};
 export const classTable: Readonly<Record<keyof ClassOptions, checks.Check>> = {
   sampleWeights: tensorOption,
   ignoreIndex: checks.optional(checks.integer()),
 };
 
-/** Options that have been read. */
+/** The values of options after reading. */
 export type ReadValues<O> = { readonly [K in keyof O]: O[K] | undefined };
 
-/** Statistics in f32, whatever the policy of the trainer: a count in a half would end at 2048. */
+/** Computes statistics in f32 under any policy of the trainer: a count in f16 would end at 2048. */
 export function inFloat32<T extends TensorTree>(statistics: () => T): T {
   return autocast(statistics, float32().policy)();
 }
 
-/** The number of a sum without dimensions. */
+/** The number of a scalar sum. */
 export const scalar = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
 
-/** Sums x · w, f32 scalar. Elements of weight 0 are skipped, since 0 times a value that is not finite is NaN. */
+/** Sums x · w to an f32 scalar. Skips elements of weight 0, because 0 times a value that is not finite is NaN. */
 export function weightedSum(x: Tensor, w: Tensor): Tensor {
   return reduceSum(mul(where(equal(w, 0), 0, x), w));
 }
 
-/** Sums the weights of the elements of x outside low … high, f32 scalar: the sum `outside` of a metric. */
+/** The total weight of elements of x outside low … high, as an f32 scalar: a metric's sum `outside`. */
 export function outside(x: Tensor, [low, high]: readonly [number, number], w: Tensor): Tensor {
   const isInside = and(greaterOrEqual(x, low), lessOrEqual(x, high));
   return weightedSum(cast(not(isInside), "f32"), w);
 }
 
-/** @throws MP_OUT_OF_RANGE if something with weight was outside */
+/** @throws MP_OUT_OF_RANGE if anything with weight was outside */
 export function expectInside(values: StreamedValues, message: string): void {
   if (scalar(values, "outside") === 0) return;
   throw new MpError("MP_OUT_OF_RANGE", message);
@@ -93,7 +93,7 @@ export function samples<K extends string>(
   return { ...flat, w } as Readonly<Record<K, Tensor>> & { readonly w: Tensor };
 }
 
-/** Labels and predicted classes, i32 [n], with the weights of those that count, f32 [n]. */
+/** Labels and predicted classes, i32 [n], with weights, f32 [n]. */
 export interface Classified {
   readonly labels: Tensor;
   readonly predicted: Tensor;
@@ -101,7 +101,7 @@ export interface Classified {
   /** [n, classes] */
   readonly logits: Tensor;
   readonly classes: number;
-  /** The weight of labels that are no classes. */
+  /** The total weight of labels that are not classes. */
   readonly outside: Tensor;
 }
 
@@ -126,7 +126,7 @@ export function classify(
   return { ...given, labels: valid, w, outside: beyond };
 }
 
-/** The result of a metric of classes. @throws MP_OUT_OF_RANGE for labels that are no classes */
+/** Makes the result of a metric of classes. @throws MP_OUT_OF_RANGE for labels that are not classes */
 export function ofClasses<R>(
   what: string,
   result: (values: StreamedValues) => R,

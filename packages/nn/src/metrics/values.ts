@@ -1,4 +1,4 @@
-/** Metrics of numbers: errors of predictions, and means. */
+/** Metrics of numbers: means, and errors of predictions. */
 import type { Tensor } from "@mp/core";
 import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
@@ -21,7 +21,7 @@ export function mean(values: Tensor, options: WeightOptions = {}): StreamedMetri
   });
 }
 
-/** Mean of |prediction - target| over all elements. @throws as `mean`, for shapes that differ */
+/** Mean of |prediction - target| over all elements. @throws as `mean`, also for shapes that differ */
 export function meanAbsoluteError(
   predictions: Tensor,
   targets: Tensor,
@@ -30,7 +30,7 @@ export function meanAbsoluteError(
   return errors("meanAbsoluteError", predictions, targets, options, abs);
 }
 
-/** Mean of (prediction - target)² over all elements. @throws as `mean`, for shapes that differ */
+/** Mean of (prediction - target)² over all elements. @throws as `mean`, also for shapes that differ */
 export function meanSquaredError(
   predictions: Tensor,
   targets: Tensor,
@@ -64,10 +64,10 @@ function meanMetric(statistics: () => readonly [each: Tensor, w: Tensor]): Strea
 }
 
 /**
- * R², the share of the targets' variance that predictions explain, over all elements: 1 at best, 0 for the mean of the
- * targets, below 0 for worse; not finite where the targets do not vary. Variances are merged batch by batch, so a mean that is
- * large beside them cancels nothing.
- * @throws as `mean`, for shapes that differ
+ * R², the share of the targets' variance that predictions explain, over all elements: 1 at best, 0 for the mean of
+ * the targets, below 0 for worse; not finite if the targets do not vary. Variances are merged batch by batch, so that
+ * nothing cancels if the mean is large compared to them.
+ * @throws as `mean`, also for shapes that differ
  */
 export function rSquared(predictions: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {
   check("rSquared", options);

@@ -1,13 +1,13 @@
 /**
- * Numbers from -1 to 1 in 8 bits, as bitsandbytes quantizes the scales of NF4 on a processor: its dynamic map, and its
- * look-up of the nearest of 256 numbers by 65 536 equal bins. Core has this map for optimizer state as lines that are
- * computed on an engine; here each number has bitsandbytes' last bit.
+ * Numbers from -1 to 1 in 8 bits, as bitsandbytes quantizes the scales of NF4 on a CPU: its dynamic map, and its
+ * search for the nearest of 256 numbers by 65 536 equal bins. Core has this map for optimizer state, in a form that
+ * engines compute; here each number has the same last bit as in bitsandbytes.
  */
 
 const DECADES = 7;
 const BINS = 65_536;
 
-/** The number of each code, from -0.99 to 1. */
+/** The number for each code, from -0.99 to 1. */
 export const DYNAMIC_NUMBERS: Float32Array<ArrayBuffer> = numbers();
 
 function numbers(): Float32Array<ArrayBuffer> {
@@ -39,7 +39,7 @@ function codesOfBins(): Uint8Array {
 const middle = (code: number): number =>
   Math.fround((DYNAMIC_NUMBERS[code] as number) + (DYNAMIC_NUMBERS[code + 1] as number)) / 2;
 
-/** The codes of numbers divided by the largest magnitude in blocks of `size`, and these magnitudes. */
+/** Quantizes numbers in blocks of `size`, divided by the block's largest magnitude. @returns codes and magnitudes */
 export function dynamicCodes(
   values: Float32Array,
   size: number,

@@ -1,19 +1,19 @@
-/** Weights in 8 bits by rows, with the numbers of bitsandbytes' `int8_vectorwise_quant` without outliers. */
+/** Weights in 8 bits by rows, with the same numbers as bitsandbytes' `int8_vectorwise_quant` without outliers. */
 import { type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
 import { add, cast, mul, reshape } from "@mp/core/ops";
 
 export type Int8Weight<T> = {
-  /** Codes from -127 to 127 with 128 added, u8 [outputs, inputs]. */
+  /** Codes from -127 to 127, stored with 128 added, u8 [outputs, inputs]. */
   readonly int8: T;
   /** The largest magnitude of each row, f32 [outputs]. */
   readonly absmax: T;
 };
 
 const ZERO = 128;
-/** 1 / 127 as bitsandbytes writes it. */
+/** 1 / 127, with the digits of bitsandbytes. */
 const UNIT = 7.874015718698502e-3;
 
-/** The codes nearest to the weights in each row. */
+/** Quantizes each row to the nearest codes. */
 export function quantize(data: Float32Array, shape: Shape): Int8Weight<HostTensor> {
   const [outputs = 0, inputs = 0] = shape;
   const codes = new Uint8Array(data.length);
@@ -30,7 +30,7 @@ export function quantize(data: Float32Array, shape: Shape): Int8Weight<HostTenso
   return { int8: tensor(codes, shape, "u8"), absmax: tensor(absmax, [outputs]) };
 }
 
-/** Zero for what is not finite, as in rows of zeros. */
+/** Rounds to the nearest integer, ties to even; 0 for values that are not finite, as in rows of zeros. */
 function nearestEven(value: number): number {
   if (!Number.isFinite(value)) return 0;
   const rounded = Math.round(value);

@@ -1,7 +1,7 @@
 /**
- * Weights in 4 bits: NF4 with double quantization (QLoRA, arXiv 2305.14314), with the codes and numbers of bitsandbytes'
- * `quantize_4bit(compress_statistics=True)`. Rows and blocks of 64 are independent: blocks are those of the flattened
- * weight.
+ * Weights in 4 bits: NF4 with double quantization (QLoRA, arXiv 2305.14314), with the same codes and numbers as
+ * bitsandbytes' `quantize_4bit(compress_statistics=True)`. Blocks are 64 consecutive elements of the flattened
+ * weight, regardless of rows.
  */
 import { type HostTensor, MpError, type Shape, type Tensor, tensor } from "@mp/core";
 import { add, cast, constant, expand, gather, mul, reshape, slice } from "@mp/core/ops";
@@ -9,20 +9,20 @@ import { DYNAMIC_NUMBERS, dynamicCodes } from "./dynamic-codes.js";
 import { torchMean } from "./torch-mean.js";
 
 export type Nf4Weight<T> = {
-  /** Two codes a byte, the first in the upper half, u8 [outputs, inputs / 2]. */
+  /** Two codes per byte, the first in the upper half, u8 [outputs, inputs / 2]. */
   readonly nf4: T;
   /** Codes of the largest magnitude of each block of 64, u8 [blocks]. */
   readonly absmax: T;
-  /** The unit of each 256 of these codes, f32. */
+  /** The scale of each 256 of these codes, f32. */
   readonly nestedAbsmax: T;
-  /** The mean of the magnitudes, f32 []. */
+  /** The mean of the magnitudes, which was subtracted, f32 []. */
   readonly offset: T;
 };
 
 const BLOCK = 64;
 const NESTED = 256;
 
-/** Quantiles of the normal distribution, scaled to -1 … 1. */
+/** Quantiles of the normal distribution, scaled to [-1, 1]. */
 const NUMBERS = Float32Array.of(
   ...[-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635],
   ...[-0.18477343022823334, -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725],
@@ -35,7 +35,7 @@ const LIMITS = Float32Array.from(
   (number, at) => Math.fround(number + (NUMBERS[at] as number)) / 2,
 );
 
-/** The least divisor, so that blocks of zeros and subnormal numbers have finite quotients. */
+/** The smallest divisor, so that blocks of zeros and subnormals have finite quotients. */
 const LEAST = Math.fround(1e-38);
 
 /** @throws MP_UNSUPPORTED for an odd number of inputs */
@@ -77,7 +77,7 @@ export function quantize(data: Float32Array, shape: Shape): Nf4Weight<HostTensor
   };
 }
 
-/** The number of limits below the value: at a limit the lower code. */
+/** The nearest code; the lower one at a limit between two. */
 function nearestCode(value: number): number {
   let code = 0;
   for (let half = 8; half >= 1; half /= 2) if ((LIMITS[code + half - 1] as number) < value) code += half;
@@ -106,7 +106,7 @@ export function onHost(weight: Nf4Weight<HostTensor>): HostTensor<"f32"> {
   return tensor(data, tensorShape(weight));
 }
 
-/** Both numbers of each byte: one look-up for two weights, and nothing to take apart. */
+/** Both numbers of each byte: one lookup gives two weights, and no code has to be extracted. */
 const PAIRS = tensor(
   Float32Array.from({ length: 512 }, (_, at) => NUMBERS[at % 2 === 0 ? at >> 5 : (at >> 1) & 15] as number),
   [256, 2],
@@ -122,7 +122,7 @@ export function dequantize(weight: Nf4Weight<Tensor>): Tensor {
   return reshape(scaleBlocks(numbers, scales, BLOCK), [outputs, inputs]);
 }
 
-/** Values times the scale of their block, in blocks of `size`; the last may be shorter. */
+/** Multiplies values by the scale of their block, in blocks of `size`; the last one may be shorter. */
 function scaleBlocks(values: Tensor, scales: Tensor, size: number): Tensor {
   const [count = 0] = values.shape;
   const [blocks = 0] = scales.shape;

@@ -29,7 +29,7 @@ const bytesOf = ({ data }: { readonly data: ArrayLike<unknown> }): Uint8Array =>
 };
 const floats = (text: string): Float32Array => new Float32Array(bytes(text).buffer as ArrayBuffer);
 
-/** Codes of bitsandbytes are signed. */
+/** Converts codes of bitsandbytes, which are signed for int8. */
 const stored: Readonly<Record<string, (given: Uint8Array) => Uint8Array>> = {
   int8: (given) => given.map((code) => code ^ 128),
 };

@@ -1,4 +1,4 @@
-/** The weight of a linear layer in a tree: a tensor, or the codes and scales of a quantized frozen one. */
+/** The stored weight of a linear layer: a tensor, or the codes and scales of a quantized frozen one. */
 import { type HostTensor, isHostTensor, isTensor, remat, type Shape, type Tensor } from "@mp/core";
 import * as int8 from "./int8.js";
 import * as nf4 from "./nf4.js";
@@ -6,7 +6,7 @@ import * as nf4 from "./nf4.js";
 export type QuantizedWeight<T> = int8.Int8Weight<T> | nf4.Nf4Weight<T>;
 export type StoredWeight<T> = T | QuantizedWeight<T>;
 
-/** Formats of a quantized frozen weight: 8-bit codes with a scale a row, or 4-bit codes with a scale a block. */
+/** Formats of a quantized frozen weight: 8-bit codes with a scale per row, or 4-bit codes with a scale per block. */
 export type Quantization = "int8" | "nf4";
 
 interface WeightFormat {
@@ -14,11 +14,11 @@ interface WeightFormat {
   /** The shape of the dequantized tensor. */
   tensorShape(weight: QuantizedWeight<{ readonly shape: Shape }>): Shape;
   onHost(weight: QuantizedWeight<HostTensor>): HostTensor<"f32">;
-  /** In f32. */
+  /** Dequantizes a traced weight to f32. */
   dequantize(weight: QuantizedWeight<Tensor>): Tensor;
 }
 
-/** Formats by the name of their codes in the record. */
+/** Formats by the key of their codes in the record. */
 export const WEIGHT_FORMATS: Readonly<Record<Quantization, WeightFormat>> = { int8, nf4 };
 
 const NAMES = Object.keys(WEIGHT_FORMATS) as readonly Quantization[];
@@ -33,7 +33,7 @@ const weightFormat = (weight: unknown): WeightFormat | undefined => {
 export const isStoredWeight = (value: unknown): value is StoredWeight<HostTensor> =>
   isHostTensor(value) || weightFormat(value) !== undefined;
 
-/** The shape of a weight, quantized or not, on the host or traced; undefined for another value. */
+/** The shape of a weight, quantized or not, on the host or traced; undefined for any other value. */
 export const weightShape = (value: unknown): Shape | undefined =>
   weightFormat(value)?.tensorShape(value as QuantizedWeight<Tensor>) ??
   (isHostTensor(value) || isTensor(value) ? value.shape : undefined);

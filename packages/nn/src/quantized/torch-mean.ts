@@ -1,11 +1,11 @@
 const LANES = 8;
-/** Vectors of a row of the sum. */
+/** Vectors per row in PyTorch's sum. */
 const VECTORS = 4;
 const LEVELS = 4;
 
 /**
- * The mean in f32 with the sums in the order of PyTorch on a processor with one thread, so that its last bit is the
- * same: columns of vectors, in up to four levels of partial sums (`cascade_sum` in its SumKernel.cpp).
+ * The mean in f32, summed in PyTorch's order on a CPU with one thread, so that its last bit is the same: columns of
+ * vectors, with up to four levels of partial sums (`cascade_sum` in its SumKernel.cpp).
  */
 export function torchMean(values: Float32Array): number {
   const columns = VECTORS * LANES;

@@ -9,21 +9,21 @@ import { decodeSource, dtypeProblem, type FloatArray, type Source } from "./sour
 /** Buffers of PyTorch's modules that have no counterpart here. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
 
-/** Converts numbers that fit a leaf into what the tree stores for it. */
+/** Converts numbers of a leaf's shape into what the tree stores for it. */
 export type Store = (leaf: HostTensor, numbers: FloatArray, path: string) => Tree<HostTensor>;
 
-/** The inputs of `fillTrees` besides the trees. */
+/** The arguments of `fillTrees` besides the trees. */
 export interface Filling {
-  /** Names of tensors in the file by their paths in the model. */
+  /** Names of the file's tensors by their paths in the model. */
   readonly nameAt: ReadonlyMap<string, string>;
   readonly file: FileTensors;
-  /** Default none. */
+  /** Whether the file stores a matrix as [inputs, outputs]; default false for all. */
   isInputsFirst?(name: string): boolean;
   /** Default `stored`. */
   readonly store?: Store;
 }
 
-/** Copies named trees with the file's values in their leaves; leaves that the file lacks stay. */
+/** Copies named trees with the file's values in their leaves; leaves that the file lacks keep theirs. */
 export function fillTrees<T extends object>(
   trees: T,
   filling: Filling,
@@ -60,7 +60,7 @@ export function fillTrees<T extends object>(
   return { loaded: Object.fromEntries(loaded) as T, report };
 }
 
-/** Converts the file's tensors into a leaf, or says why that is impossible. */
+/** Converts the file's tensors into a leaf, or tells why that is impossible. */
 function convert(
   leaf: HostTensor,
   path: string,
@@ -85,7 +85,7 @@ interface Candidate {
   readonly make: LayoutRule["make"];
 }
 
-/** The shapes of the leaves below each node of a tree, by the node's path and its slash. */
+/** The shapes of the leaves below each node of a tree, by the node's path with a final slash. */
 function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): ReadonlyMap<string, Leaves> {
   const below = new Map<string, Map<string, Shape>>();
   for (const [at, { shape }] of leaves) {
@@ -101,7 +101,7 @@ function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): Readon
 
 const joinKeys = (keys: readonly string[]): string => keys.map((key) => `${key}/`).join("");
 
-/** Finds the first rule whose tensors are all in the file: of the layer itself, or else of the layer around it. */
+/** Finds the first rule whose tensors are all in the file, for the layer itself or else for the layer around it. */
 function candidate(
   path: string,
   below: ReadonlyMap<string, Leaves>,
@@ -123,7 +123,7 @@ function candidate(
   return own === undefined ? undefined : { from: [own], make: (source) => source };
 }
 
-/** Stores numbers in the leaf's dtype. Those that a file has in bf16 keep their bits in a bf16 leaf. */
+/** Stores numbers in the leaf's dtype. Numbers that are bf16 in the file keep their bits in a bf16 leaf. */
 export const storeFloats: Store = ({ dtype }, { data, shape }) =>
   dtype === "bf16" ? tensor(encodeArray(dtype, data), shape, dtype) : tensor(data, shape);
 

@@ -1,4 +1,4 @@
-/** `@mp/nn/safetensors`: weights that another framework named and laid out, for layers of this package. It reads files, so it needs Node. */
+/** `@mp/nn/safetensors`: loads weights with another framework's names and layouts, from files and so on Node. */
 import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);

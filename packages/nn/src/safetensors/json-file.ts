@@ -6,13 +6,13 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Indexes of the largest models have some 100 kB; a file of this size is not one, and no configuration either. */
+/** Most bytes of an index or a configuration; indexes of the largest models have some 100 kB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
-/** The remedy for a file that was cut short or damaged. */
+/** The remedy for a truncated or damaged file. */
 export const AGAIN = "download it again, or write it again with what made it";
 
-/** Reads from the disk, whose refusals get a code. @throws MP_IO */
+/** Reads from the disk and gives its errors a code. @throws MP_IO */
 export async function reading<T>(what: string, path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -3,14 +3,14 @@
 import type { Shape } from "@mp/core";
 import type { FloatArray, Source } from "./source.js";
 
-/** Tensors of the file, by their names below the layer's path, and what they make. */
+/** Names of the file's tensors below the layer's path, and what they make. */
 export interface LayoutRule {
   readonly from: readonly string[];
   /** Makes the leaf from one tensor, or from two; undefined if the two have different shapes. */
   make(first: Source, second: Source): FloatArray | undefined;
 }
 
-/** Shapes of the leaves below a node of the tree, by their paths from it. */
+/** Shapes of the leaves below a node of the tree, by their paths relative to it. */
 export type Leaves = ReadonlyMap<string, Shape>;
 
 interface LayoutKind {
@@ -32,12 +32,12 @@ function transpose({ shape, data }: FloatArray): FloatArray {
   return { shape: [columns, rows], data: turned };
 }
 
-/** [inputs, outputs]. */
+/** The matrix as [inputs, outputs]. */
 const asKernel = (source: Source): FloatArray => (source.inputsFirst ? source : transpose(source));
 const kernel = (...names: readonly string[]): readonly LayoutRule[] =>
   names.map((name) => ({ from: [name], make: asKernel }));
 
-/** Rows `from` to `to`, in parts of `count`, of the first axis. */
+/** Parts `from` up to `to` of the first axis, which has `count` equal parts. */
 function rows({ shape, data }: FloatArray, count: number, from: number, to: number): FloatArray {
   const [size = 0, ...rest] = shape;
   if (size % count !== 0) return { shape, data };
@@ -45,7 +45,7 @@ function rows({ shape, data }: FloatArray, count: number, from: number, to: numb
   return { shape: [(size / count) * (to - from), ...rest], data: data.slice(from * part, to * part) };
 }
 
-/** Query, key or value out of the stacked projection, as PyTorch or a renamed `c_attn` names it. */
+/** Takes query, key or value out of the stacked projection, as PyTorch or a renamed `c_attn` names it. */
 const inProj = (part: number): readonly LayoutRule[] =>
   ["in_proj_weight", "in_proj/weight"].map((name) => ({
     from: [name],
@@ -62,7 +62,7 @@ function sum(a: FloatArray, b: FloatArray): FloatArray | undefined {
   return { shape: a.shape, data: a.data.map((value, at) => value + (b.data[at] as number)) };
 }
 
-/** GRU: PyTorch's candidate has a bias inside the reset gate, that of `recurrentBias`. */
+/** The bias of a GRU. PyTorch's candidate has a second one inside the reset gate, which is `recurrentBias`. */
 function gruBias(input: FloatArray, recurrent: FloatArray): FloatArray | undefined {
   if (input.shape.join() !== recurrent.shape.join()) return undefined;
   const gates = (input.data.length / 3) * 2;
@@ -72,7 +72,7 @@ function gruBias(input: FloatArray, recurrent: FloatArray): FloatArray | undefin
   };
 }
 
-/** The names of `LSTM` and `GRU` with one layer, and of their cells. */
+/** The names in an `LSTM` or `GRU` with one layer, and in their cells. */
 const recurrentNames = (...names: readonly string[]): readonly (readonly string[])[] => [
   names.map((name) => `${name}_l0`),
   names,

@@ -5,18 +5,18 @@ import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, modelPath, type Renaming } from "./renaming.js";
 import { ALLOWED, type Allowed, expectComplete, type Subject, type WeightsReport } from "./report.js";
 
-/** Trees as the trainer takes them, made by `init` and `initState` of the model. */
+/** Trees as the trainer takes them, made by the model's `init` and `initState`. */
 export interface LikeModel {
-  /** The start of the parameters; what the file lacks keeps it. */
+  /** The initial parameters, which leaves that the file lacks keep. */
   readonly params: object;
-  /** The start of the running statistics, where the model has them. */
+  /** The initial running statistics, if the model has any. */
   readonly modelState?: object;
 }
 
 export interface LoadSafetensorsOptions {
   /**
    * Maps names in the file to paths in the model: a function, or pairs of pattern and replacement, applied in turn.
-   * Dots count as slashes. Default: the names as they are.
+   * Dots count as slashes. Default: names stay as they are.
    */
   readonly rename?: Renaming;
   /**
@@ -24,7 +24,7 @@ export interface LoadSafetensorsOptions {
    * PyTorch's `Linear` stores [outputs, inputs].
    */
   readonly inputsFirst?: boolean | ((name: string) => boolean);
-  /** Mismatches to accept: leaves that are missing or do not fit keep their start, tensors are left. Default []. */
+  /** Mismatches to accept: leaves that are missing or do not fit stay initial, extra tensors unused. Default []. */
   readonly allow?: readonly Allowed[];
 }
 
@@ -45,11 +45,11 @@ const OPTIONS = {
 
 /**
  * Loads weights that PyTorch or Hugging Face saved into copies of the trees in `like`. Rules for each kind of layer
- * transpose kernels and split gates and stacked projections. F16, BF16, F32 and F64 become f32, or bf16 where `like` is
+ * transpose kernels and split gates and stacked projections. F16, BF16, F32 and F64 become f32, or bf16 if `like` is
  * bf16, as in a frozen base. The path names a `.safetensors` file or the index of a sharded one,
  * `model.safetensors.index.json`.
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
- * `details.report`, for mismatches that `allow` does not name
+ *   `details.report`, for mismatches that `allow` does not name
  */
 export async function loadSafetensors<L extends LikeModel>(
   path: string,
@@ -77,7 +77,7 @@ interface Reading extends Pick<Filling, "isInputsFirst" | "store"> {
   readonly allow?: readonly Allowed[];
 }
 
-/** Loads weights for `loadSafetensors` and for readers that store leaves in other formats. */
+/** Loads weights for `loadSafetensors`, and for readers that store leaves in other formats. */
 export async function loadStored<T extends object>(
   subject: Subject,
   trees: T,
@@ -100,7 +100,7 @@ const answering =
     return given;
   };
 
-/** The names of a file's tensors by their paths in a model. @throws MP_INVALID_ARGUMENT for two tensors of one path */
+/** Names of a file's tensors by their paths in a model. @throws MP_INVALID_ARGUMENT for two tensors with one path */
 export function nameTensors(
   what: string,
   file: FileTensors,

@@ -12,13 +12,13 @@ import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
-/** A file, and the public function that messages name. */
+/** A file to open, and the public function that messages name. */
 export interface Opening {
   readonly what: string;
   readonly path: string;
 }
 
-/** @throws MP_INVALID_ARGUMENT for what is no path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+/** @throws MP_INVALID_ARGUMENT for a value that is not a path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function openWeights(opening: Opening): Promise<FileTensors> {
   const { what, path } = opening;
   checks.path(`${what}: the path`, path);
@@ -59,7 +59,7 @@ async function placeIn(folder: string, shard: string, index: Opening): Promise<s
   );
 }
 
-/** The folder of blobs that a snapshot's links lead to: `<repository>/blobs` of `<repository>/snapshots/<commit>/…`. */
+/** The blobs to which a snapshot's links lead: `<repository>/blobs` for `<repository>/snapshots/<commit>/…`. */
 function blobFolder(folder: string): string | undefined {
   const [, repository] = /^(.*)[\\/]snapshots[\\/][0-9a-f]{40}(?=$|[\\/])/.exec(folder) ?? [];
   return repository === undefined ? undefined : join(repository, "blobs");

@@ -15,7 +15,7 @@ const REMEDIES: Readonly<Partial<Record<SafetensorsErrorCode, string>>> = {
   SAFETENSORS_IO: "; check the path and the rights to it",
 };
 
-/** Runs what calls `@mp/safetensors`, whose errors become those of this package. */
+/** Runs calls of `@mp/safetensors` and translates their errors into those of this package. */
 export async function inOwnCodes<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

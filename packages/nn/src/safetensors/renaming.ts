@@ -2,15 +2,15 @@ import { shown } from "@mp/graph/internal";
 import { invalid } from "../errors.js";
 
 /**
- * Maps a tensor's name in the file to its path in the model: a function, where undefined leaves the tensor out, or
- * pairs of pattern and replacement, applied in turn. A string pattern is a prefix; a replacement of null leaves the
- * tensor out.
+ * Maps a tensor's name in the file to its path in the model: a function that may return undefined to leave the tensor
+ * out, or pairs of pattern and replacement, applied in turn. A string pattern is a prefix; a replacement of null
+ * leaves the tensor out.
  */
 export type Renaming =
   | ((name: string) => string | undefined)
   | readonly (readonly [pattern: string | RegExp, replacement: string | null])[];
 
-/** @throws MP_INVALID_ARGUMENT for what is neither a function nor a list of pairs */
+/** @throws MP_INVALID_ARGUMENT for a value that is neither a function nor a list of pairs */
 export function checkRenaming(what: string, given: unknown): asserts given is Renaming | undefined {
   if (given === undefined || typeof given === "function") return;
   const isPair = (pair: unknown): boolean =>
@@ -24,8 +24,8 @@ export function checkRenaming(what: string, given: unknown): asserts given is Re
 }
 
 /**
- * The path that a name means, its parts joined by slashes; undefined if the tensor is left out.
- * @throws MP_INVALID_ARGUMENT for a function that gives something else, such as an async one
+ * The path for a name, with parts joined by slashes; undefined if the tensor is left out.
+ * @throws MP_INVALID_ARGUMENT for a function that returns something else, such as an async one
  */
 export function modelPath(name: string, rename: Renaming | undefined): string | undefined {
   const renamed =

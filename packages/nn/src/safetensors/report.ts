@@ -4,7 +4,7 @@ import type { Opening } from "./open-weights.js";
 export interface WeightMismatch {
   /** The parameter's or statistic's path in the model: `params/encoder/0/kernel`. */
   readonly path: string;
-  /** Names of the tensors in the file that are meant for it. */
+  /** Names of the file's tensors that are meant for it. */
   readonly from: readonly string[];
   /** The reason why it does not fit. */
   readonly reason: string;
@@ -12,19 +12,19 @@ export interface WeightMismatch {
 
 /** The outcome for each tensor of a file and each leaf of a model. */
 export interface WeightsReport {
-  /** Leaves of the model that were loaded, with the names of the tensors in the file. */
+  /** Leaves of the model that were loaded, with the names of the file's tensors. */
   readonly matched: readonly { readonly path: string; readonly from: readonly string[] }[];
-  /** Leaves for which the file has another shape or dtype; they keep their start. */
+  /** Leaves for which the file has another shape or dtype; they keep their initial values. */
   readonly mismatched: readonly WeightMismatch[];
-  /** Paths of leaves that the file has nothing for; they keep their start. */
+  /** Paths of leaves for which the file has nothing; they keep their initial values. */
   readonly missing: readonly string[];
-  /** Names of tensors in the file that the model has no place for. */
+  /** Names of the file's tensors that have no place in the model. */
   readonly unexpected: readonly string[];
   /** Names of tensors left out by `rename`, and of buffers that no model here has, such as `num_batches_tracked`. */
   readonly ignored: readonly string[];
 }
 
-/** Mismatches that a load may accept. */
+/** Mismatches that a caller may accept. */
 export type Allowed = "missing" | "mismatched" | "unexpected";
 export const ALLOWED: readonly Allowed[] = ["missing", "mismatched", "unexpected"];
 
@@ -40,7 +40,7 @@ const quoteName = (path: string): string => JSON.stringify(path.split("/").slice
 const MOST_SHOWN = 5;
 
 export interface Subject extends Opening {
-  /** The remedy where the file does not fit the model. */
+  /** The remedy if the file does not fit the model. */
   remedy(failed: readonly Allowed[]): string;
 }
 

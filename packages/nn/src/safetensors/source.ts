@@ -3,14 +3,14 @@ import { MpError, type Shape } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
 import { arrayOf, type SafetensorsDType, type SafetensorsTensor } from "@mp/safetensors";
 
-/** Numbers of the file with their shape. */
+/** Numbers from the file, with their shape. */
 export interface FloatArray {
   readonly shape: Shape;
   readonly data: Float32Array;
 }
 
 export interface Source extends FloatArray {
-  /** In the file. */
+  /** The tensor's name in the file. */
   readonly name: string;
   /** Whether the file stores a matrix as [inputs, outputs]. */
   readonly inputsFirst: boolean;
@@ -25,7 +25,7 @@ const DECODED: Readonly<Partial<Record<SafetensorsDType, Decode>>> = {
   BF16: (tensor) => decodeArray("bf16", arrayOf(tensor, "BF16")),
 };
 
-/** Why a tensor's numbers cannot be weights, or undefined. */
+/** Tells why a tensor's dtype cannot be that of weights; undefined if it can. */
 export const dtypeProblem = ({ dtype }: SafetensorsTensor): string | undefined =>
   dtype in DECODED ? undefined : `is ${dtype} in the file, weights are ${Object.keys(DECODED).join(", ")}`;
 
