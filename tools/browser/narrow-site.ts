@@ -78,7 +78,7 @@ function serve(folder: string): Server {
   }).listen(0);
 }
 
-/** Runs in the page, so it must not use anything outside of itself. */
+/** Runs in the page, so it must not use anything of this module. */
 function inspectTables(smallestText: number): {
   readonly tables: number;
   readonly problems: readonly string[];

@@ -30,8 +30,11 @@ const TIMEOUT_MS = 600_000;
  * @throws MP_BACKEND_UNAVAILABLE if there is no library, or the launcher is another MPI's
  * @throws MP_BACKEND_FAILED if MPI does not start
  * @throws MP_INVALID_ARGUMENT for an invalid option, or if MPI was started in this process before
- * @example const ranks = await mpi(); const sum = Float32Array.of(ranks.rank); await ranks.allReduce(sum); await
- *   ranks.dispose();
+ * @example
+ * const ranks = await mpi();
+ * const sum = Float32Array.of(ranks.rank);
+ * await ranks.allReduce(sum);
+ * await ranks.dispose();
  */
 export async function mpi(options: MpiOptions = {}): Promise<MpiRanks> {
   const { timeoutMs = TIMEOUT_MS, onWarning = console.error } = options;

@@ -6,7 +6,7 @@ export interface LayerHistogram {
   readonly histogram: ExponentHistogram;
 }
 
-/** Most rows in a plot; more could not be told apart. */
+/** Most rows in a plot; more could not be distinguished. */
 const MOST_ROWS = 24;
 /** Fewest rows in a plot; fewer would not show where in the model something is. */
 const FEWEST_ROWS = 8;

@@ -21,6 +21,7 @@ export interface ServedStatefulLayer<P, D, R, M> extends ServedLayer<P, D, reado
   initState(): M;
 }
 
+/** The model that `predictor` serves, its weights, and the engine. */
 export interface PredictorOptions<P, M, Model> extends WeightsChoice {
   readonly backend: Backend;
   /** A layer, or a function of parameters, data and context. */

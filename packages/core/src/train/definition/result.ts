@@ -26,6 +26,7 @@ export interface StepResult<K extends string = string> {
 export interface Evaluation<K extends string = string> {
   /** The unscaled loss; not finite if the forward pass is not. */
   readonly loss: number;
+  /** The loss's `metrics`. */
   readonly metrics: Readonly<Record<K, number>>;
 }
 

@@ -16,6 +16,7 @@ export interface StreamedMetric<R = number> {
 /** Values collected over all batches, by the names of the sums and rows: f64, in row-major order. */
 export type StreamedValues = Readonly<Record<string, Float64Array>>;
 
+/** Streamed metrics by name. */
 export type StreamedMetrics = Readonly<Record<string, StreamedMetric<unknown>>>;
 
 /**
