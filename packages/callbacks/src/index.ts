@@ -16,8 +16,8 @@ export { type HistogramsOptions, type TensorBoardOptions, tensorBoard } from "./
 
 // Following a number of the run
 
-export type { Best, MonitorOptions } from "./monitor/best.js";
 export { type EarlyStopping, type EarlyStoppingOptions, earlyStopping } from "./monitor/early-stopping.js";
+export type { Best, MonitorOptions } from "./monitor/is-better.js";
 export { type ReduceOnPlateauOptions, reduceOnPlateau } from "./monitor/reduce-on-plateau.js";
 
 // Progress

@@ -5,7 +5,8 @@ import { MpError } from "@mp/graph";
 import { hashFile } from "@mp/wheels/file-sum";
 import type { RemoteFile } from "./listing.js";
 import { claimPartial, leavePartial } from "./partial.js";
-import { type Hub, request, unreachable, withRetries } from "./request.js";
+import { type Hub, request, unreachable } from "./request.js";
+import { withRetries } from "./retries.js";
 
 /** A file to download, and the callback for its progress. */
 export interface BlobRequest {

@@ -5,7 +5,8 @@ import { datasetInfo, listFiles, modelInfo } from "@huggingface/hub";
 import { MpError } from "@mp/graph";
 import { replaceFile } from "./cache.js";
 import type { Repository } from "./repository.js";
-import { type Hub, request, TransientError, unreachable, withRetries } from "./request.js";
+import { type Hub, request, unreachable } from "./request.js";
+import { TransientError, withRetries } from "./retries.js";
 
 export interface RemoteFile {
   /** The path in the repository, with slashes. */

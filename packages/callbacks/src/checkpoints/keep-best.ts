@@ -2,8 +2,8 @@ import type { FitTraining } from "@mp/core/fit";
 import { checks, readOptions } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { prepareFile } from "../log/log-file.js";
-import { type Best, MONITOR, type MonitorOptions } from "../monitor/best.js";
 import { BestSoFar, type BestState } from "../monitor/best-so-far.js";
+import { type Best, MONITOR, type MonitorOptions } from "../monitor/is-better.js";
 import { withReading } from "../with-reading.js";
 
 /** Options of `keepBest`: the number to follow, and the file. */

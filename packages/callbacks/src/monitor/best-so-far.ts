@@ -1,5 +1,5 @@
 import type { CallbackAnswer } from "@mp/core/fit";
-import { type Best, betterBy, type IsBetter, type ReadMonitor } from "./best.js";
+import { type Best, betterBy, type IsBetter, type ReadMonitor } from "./is-better.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
 /** The state of a `BestSoFar` that checkpoints store. */

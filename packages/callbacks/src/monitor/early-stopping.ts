@@ -1,8 +1,8 @@
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { withReading } from "../with-reading.js";
-import { type Best, MONITOR, type MonitorOptions } from "./best.js";
 import { BestSoFar, type BestState } from "./best-so-far.js";
+import { type Best, MONITOR, type MonitorOptions } from "./is-better.js";
 
 /** Options of `earlyStopping`: the number to follow, and the patience. */
 export interface EarlyStoppingOptions extends MonitorOptions {

@@ -2,7 +2,7 @@ import type { FitTraining, RatesByGroup } from "@mp/core/fit";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { invalid } from "../invalid.js";
-import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./best.js";
+import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./is-better.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
 /** Options of `reduceOnPlateau`: the number to follow, and how the rates fall. */

@@ -1,7 +1,7 @@
 /** Forms of operators on floats whose kernels lose NaN, infinities, signs of zeros or subnormal numbers. */
 import { type ComputeDType, isComputeFloat, type Op } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
-import { byMagnitude, ERROR_FUNCTION, odd } from "../lowerings/functions.js";
+import { byMagnitude, ERROR_FUNCTION, odd } from "../lowerings/accurate-functions.js";
 import type { Kernel, Replacement, Replacements } from "../replacing/kernel-writer.js";
 import type { Emission } from "../replacing/known-types.js";
 

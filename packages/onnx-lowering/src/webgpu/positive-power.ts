@@ -5,7 +5,7 @@
  * one, as in separate kernels.
  */
 import type { NodeWriter } from "@mp/onnx/write";
-import { polynomial, SHIFT, scaleUp } from "../lowerings/functions.js";
+import { polynomial, SHIFT, scaleUp } from "../lowerings/accurate-functions.js";
 
 /** The first part of 2 / ln 2, which has 5 bits. */
 const HEAD = 2.875;

@@ -1,5 +1,5 @@
 import { isComputeFloat } from "@mp/graph";
-import { elu, erf, exp, log, tanh } from "../lowerings/functions.js";
+import { elu, erf, exp, log, tanh } from "../lowerings/accurate-functions.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
 /** Writes Relu as a Max with 0; the kernel gives 0 for NaN. */

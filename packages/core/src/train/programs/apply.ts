@@ -9,7 +9,7 @@ import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
 import { sharesBelowRange } from "../weights/below-range.js";
 import { moveMasters, selectMasters } from "./masters.js";
-import { poisonOfUpdate } from "./poison.js";
+import { poisonOfUpdate } from "./poison-of-update.js";
 import { computeScale, isUsable } from "./scale.js";
 import { lossesIn, unscale } from "./unscale.js";
 

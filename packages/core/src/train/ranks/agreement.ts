@@ -1,5 +1,5 @@
 import { MpError, type Ranks } from "@mp/graph";
-import { compareHeaders, type End, type Facts, type Header } from "./header.js";
+import { compareHeaders, type End, type Facts, type Header } from "./compare-headers.js";
 
 /**
  * Compares what each rank of a run is about to do, and with which facts, before the ranks do anything together. If a

@@ -3,7 +3,7 @@ import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/plac
 import type { Outputs } from "../definition/outputs.js";
 import { ALONE, type RankPlace } from "../definition/rank-place.js";
 import { type AllReduce, hookReduction, type WindowReduction } from "../objective/window.js";
-import type { End, Facts } from "./header.js";
+import type { End, Facts } from "./compare-headers.js";
 import type { RankCheckpoint } from "./rank-checkpoint.js";
 import type { startFacts } from "./start-facts.js";
 

@@ -4,7 +4,7 @@ import { listSettings, printSettings } from "../checkpoint/file/settings.js";
 import type { Definitions } from "../definition/definition.js";
 import type { Outputs } from "../definition/outputs.js";
 import { findSlotGroup } from "../definition/state.js";
-import type { Facts } from "./header.js";
+import type { Facts } from "./compare-headers.js";
 
 /**
  * Facts that must be equal on all ranks at the start: the settings, and type and hash of every value of the state by

@@ -29,7 +29,7 @@ export async function makeRunParts(options: RunOptions): Promise<RunParts> {
   const collective =
     agreement === undefined
       ? alone(allReduce && calls.hook("allReduce", allReduce))
-      : (await import("../ranks/among.js")).among(agreement, {
+      : (await import("../ranks/ranks-collective.js")).among(agreement, {
           averageModelState: options.averageModelState,
           sharding,
         });

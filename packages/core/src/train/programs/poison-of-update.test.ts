@@ -4,7 +4,7 @@ import { encodeArray, type HostTensor, type Tensor, tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { currentBuilder } from "../../../../graph/src/trace/trace.js";
 import { runTraced, traceTrees } from "../../../../graph/test/run-traced.js";
-import { poisonOfUpdate } from "./poison.js";
+import { poisonOfUpdate } from "./poison-of-update.js";
 
 const SHAPES: readonly (readonly [shape: readonly number[], form: "MatMul" | "Mul"])[] = [
   [[], "Mul"],

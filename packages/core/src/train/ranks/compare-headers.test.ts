@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compareHeaders, type Header } from "./header.js";
+import { compareHeaders, type Header } from "./compare-headers.js";
 
 const agree = (...headers: readonly Header[]) => compareHeaders(headers.map((each) => JSON.stringify(each)));
 const step = (facts: Readonly<Record<string, string | number>> = {}): Header => ({
