@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { libraryFolder } from "./locate.js";
-import { FILES, LIBRARY_FILE, RELEASE, WHEEL, WHEEL_SHA256 } from "./release.js";
+import { FILES, LIBRARY_FILE, RELEASE, WHEEL_SHA256 } from "./release.js";
 
 const ROOT = "openvino/libs/";
 
@@ -13,7 +13,6 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
       title: `OpenVINO ${RELEASE}`,
       project: "openvino",
       version: RELEASE,
-      file: WHEEL,
       sha256: WHEEL_SHA256,
       command: "mp-libopenvino",
       space: "160 MB is needed",

@@ -1,7 +1,6 @@
 /** The release of OpenVINO that is installed and tested. */
 export const RELEASE = "2026.4.1";
-export const WHEEL = "openvino-2026.4.1-22982-cp311-cp311-manylinux_2_28_x86_64.whl";
-/** SHA-256 of the wheel in the index. */
+/** SHA-256 in the index of openvino-2026.4.1-22982-cp311-cp311-manylinux_2_28_x86_64.whl. */
 export const WHEEL_SHA256 = "2d22b1da03f7caf74df30e9f6417d0ab2f637e4a38e08e1dcd294d2c37407aaf";
 
 /** File name of the library with the C interface. */

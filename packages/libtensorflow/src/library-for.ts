@@ -4,7 +4,6 @@ import { basename, join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import {
   fetchWithPip,
-  findPip,
   megabytes,
   partialPath,
   type Report,
@@ -57,15 +56,21 @@ async function fromFile(path: string, cache: string, report: Report): Promise<Ca
 }
 
 async function fromIndex(request: WheelRequest, cache: string, report: Report): Promise<CachedLibrary> {
+  const { release: version, environment } = request;
   const project = projectFor(request.device);
-  const known = await findCached(cache, project, request.release);
+  const known = await findCached(cache, project, version);
   if (known !== undefined) return reportCached(known, report) ?? known;
   await mkdir(cache, { recursive: true });
   const folder = partialPath(cache);
   try {
     await mkdir(folder);
     const start = performance.now();
-    const file = await download(request, project, folder, report);
+    report("fetching", `${project} ${version} with pip`);
+    const file = await fetchWithPip({
+      ...{ project, version, folder, environment },
+      ...{ cpython: PYTHON, platforms: PLATFORMS, space: "1.2 GB is needed" },
+      otherwise: "choose another release with --version",
+    });
     const path = join(folder, file);
     const wheel = expectWheelName(file);
     const digest = await checkDigest(path, wheel);
@@ -91,28 +96,6 @@ async function findCached(
     return readLibrary(cache, libraryKey(wheel, digest));
   }
   return findRelease(cache, project, release);
-}
-
-async function download(
-  request: WheelRequest,
-  project: string,
-  folder: string,
-  report: Report,
-): Promise<string> {
-  const { release: version, environment } = request;
-  const python = await findPip(environment);
-  if (python === undefined) {
-    throw new MpError(
-      "MP_BACKEND_UNAVAILABLE",
-      `${project} ${version}: pip is needed to fetch the wheel, and neither python3 nor python has it; apt-get install python3-pip, or fetch the wheel elsewhere and name it with --wheel`,
-    );
-  }
-  report("fetching", `${project} ${version} with pip`);
-  return fetchWithPip({
-    ...{ project, version, folder, environment, python },
-    ...{ cpython: PYTHON, platforms: PLATFORMS, space: "1.2 GB is needed" },
-    otherwise: "choose another release with --version",
-  });
 }
 
 async function checkDigest(path: string, { file }: WheelName): Promise<string> {

@@ -25,7 +25,7 @@ describe("fetchWithPip", () => {
     return { ...process.env, PATH: `${folder}:/usr/bin:/bin` };
   }
   const fetching = (environment: Record<string, string | undefined>, folder = scratch()) =>
-    fetchWithPip({ ...request, python: "python3", folder, environment });
+    fetchWithPip({ ...request, folder, environment });
 
   it("finds pip, and finds none where there is none", async () => {
     expect(await findPip(fakePython(""))).toBe("python3");

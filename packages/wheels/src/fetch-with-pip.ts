@@ -18,8 +18,6 @@ export async function findPip(environment: Environment): Promise<string | undefi
 }
 
 export interface PipRequest {
-  /** The Python that `findPip` found. */
-  readonly python: string;
   readonly project: string;
   readonly version: string;
   /** The CPython version whose wheel is fetched, such as `3.11`, whatever version runs pip. */
@@ -38,11 +36,17 @@ export interface PipRequest {
  * Downloads with pip, which honors the user's index, credentials, proxies and certificates, and checks the file
  * against the SHA-256 in the index.
  * @returns the name of the one wheel that is then in the folder
- * @throws MP_BACKEND_UNAVAILABLE if the index cannot be reached or lacks the release
+ * @throws MP_BACKEND_UNAVAILABLE if there is no pip, or the index cannot be reached or lacks the release
  */
 export async function fetchWithPip(request: PipRequest): Promise<string> {
-  const { python, project, version, folder, environment, cpython, platforms } = request;
+  const { project, version, folder, environment, cpython, platforms } = request;
   const requirement = `${project}==${version}`;
+  const python = await findPip(environment);
+  if (python === undefined)
+    throw new MpError(
+      "MP_BACKEND_UNAVAILABLE",
+      `${requirement}: pip is needed to fetch the wheel, and neither python3 nor python has it; apt-get install python3-pip, or fetch the wheel elsewhere and name it with --wheel`,
+    );
   const { status, stderr } = await runCommand(
     python,
     [

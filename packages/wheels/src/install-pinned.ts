@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
-import { fetchWithPip, findPip } from "./fetch-with-pip.js";
+import { fetchWithPip } from "./fetch-with-pip.js";
 import { fileFailure, type SpaceNeed } from "./file-failure.js";
 import { sha256Of } from "./file-sum.js";
 import { partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
@@ -17,7 +17,6 @@ export interface PinnedWheel extends SpaceNeed {
   /** The project on the index. */
   readonly project: string;
   readonly version: string;
-  readonly file: string;
   /** SHA-256 of the wheel in the index. */
   readonly sha256: string;
   /** Advice for another platform. */
@@ -90,16 +89,10 @@ async function wheelFor(
     if (existsSync(wheel)) return resolve(wheel);
     throw new MpError("MP_IO", `--wheel: ${resolve(wheel)} does not exist`, { details: { file: wheel } });
   }
-  const { title, project, version, file, space } = pinned;
-  const python = await findPip(environment);
-  if (python === undefined)
-    throw new MpError(
-      "MP_BACKEND_UNAVAILABLE",
-      `pip is needed to fetch ${file}, and neither python3 nor python has it; apt-get install python3-pip, or fetch the wheel elsewhere and name it with --wheel`,
-    );
+  const { title, project, version, space } = pinned;
   report("fetching", `${title} with pip`);
   const fetched = await fetchWithPip({
-    ...{ python, folder, environment, project, version, space },
+    ...{ folder, environment, project, version, space },
     // Any would do: no Python of the wheel is run.
     cpython: "3.11",
     platforms: ["manylinux_2_28_x86_64"],

@@ -13,8 +13,16 @@ interface CommandLine {
   parseAsync(argv: readonly string[], options: { readonly from: "user" }): Promise<unknown>;
 }
 
-/** Runs an installer's command line. A failure is one line on standard error. @returns the exit code */
-export async function runCommandLine(command: CommandLine, argv: readonly string[]): Promise<number> {
+/**
+ * Runs an installer's command line. A failure is one line on standard error.
+ * @param lists what its `--help` lists
+ * @returns the exit code
+ */
+export async function runCommandLine(
+  command: CommandLine,
+  argv: readonly string[],
+  lists = "flags",
+): Promise<number> {
   const complain = (line: string): void => void process.stderr.write(`${command.name()}: ${line}\n`);
   try {
     await command.parseAsync(argv, { from: "user" });
@@ -22,7 +30,7 @@ export async function runCommandLine(command: CommandLine, argv: readonly string
   } catch (error) {
     if (isRefusal(error)) {
       if (error.exitCode === 0) return 0;
-      complain(`${error.message.replace(/^error: /, "").replaceAll("\n", " ")}; --help lists the flags`);
+      complain(`${error.message.replace(/^error: /, "").replaceAll("\n", " ")}; --help lists the ${lists}`);
       return EXIT_REFUSED;
     }
     if (!MpError.is(error)) throw error;

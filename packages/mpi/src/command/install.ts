@@ -1,7 +1,7 @@
 /** Installs MPICH from the Python package index into the cache. */
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { installFolder, LIBRARY_FILE } from "../locate.js";
-import { VERSION, WHEEL, WHEEL_SHA256 } from "../release.js";
+import { VERSION, WHEEL_SHA256 } from "../release.js";
 
 const ROOT = `mpich-${VERSION}.data/data/`;
 
@@ -12,7 +12,6 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
       title: `MPICH ${VERSION}`,
       project: "mpich",
       version: VERSION,
-      file: WHEEL,
       sha256: WHEEL_SHA256,
       command: "mp-mpi",
       space: "52 MB is needed",

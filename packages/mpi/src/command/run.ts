@@ -1,14 +1,9 @@
-import { MpError } from "@mp/graph";
-import { isIndexUnreachable } from "@mp/wheels";
-import { Command, CommanderError } from "commander";
+import { printStep, runCommandLine } from "@mp/wheels";
+import { Command } from "commander";
 import { install } from "./install.js";
 import { startProcesses } from "./start-processes.js";
 
 const COMMAND = "mp-mpi";
-const EXIT_FAILED = 1;
-const EXIT_REFUSED = 2;
-/** Exit code if only the package index cannot be reached, so that callers can do without MPI. */
-const EXIT_UNREACHABLE = 3;
 
 const failureText = (code: number): string =>
   `the job ended with exit code ${code}: a process failed, which says why above, or was killed; the others were ended with it. Go on from the last checkpoint [MP_BACKEND_FAILED]`;
@@ -36,7 +31,7 @@ export async function run(argv: readonly string[]): Promise<number> {
     .option("--wheel <file>", "take this wheel and ask no index")
     .exitOverride()
     .action(async ({ wheel }: { readonly wheel?: string }) => {
-      await install({ wheel, environment: process.env }, print);
+      await install({ wheel, environment: process.env }, printStep);
     });
   command
     .command("run")
@@ -49,33 +44,8 @@ export async function run(argv: readonly string[]): Promise<number> {
     .exitOverride()
     .action(async (words: readonly string[], { n }: { readonly n: string }) => {
       code = await startProcesses({ processes: n, words, environment: process.env });
-      if (code !== 0) complain(failureText(code));
+      if (code !== 0) process.stderr.write(`${COMMAND}: ${failureText(code)}\n`);
     });
-  try {
-    await command.parseAsync(argv, { from: "user" });
-    return code;
-  } catch (error) {
-    return reportError(error);
-  }
-}
-
-/** Prints the error. @returns the exit code */
-function reportError(error: unknown): number {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return 0;
-    complain(`${error.message.replace(/^error: /, "").split("\n")[0]}; --help lists the commands`);
-    return EXIT_REFUSED;
-  }
-  if (!MpError.is(error)) throw error;
-  complain(`${error.message} [${error.code}]`);
-  if (isIndexUnreachable(error)) return EXIT_UNREACHABLE;
-  return error.code === "MP_INVALID_ARGUMENT" ? EXIT_REFUSED : EXIT_FAILED;
-}
-
-function complain(line: string): void {
-  process.stderr.write(`${COMMAND}: ${line}\n`);
-}
-
-function print(step: string, text: string): void {
-  process.stdout.write(`${step.padEnd(9)} ${text}\n`);
+  const refused = await runCommandLine(command, argv, "commands");
+  return refused === 0 ? code : refused;
 }
