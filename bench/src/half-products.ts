@@ -3,7 +3,7 @@
  * float16, and in blocks of the inner dimension that are accumulated in float32.
  */
 import { exactProduct, relativeLoss } from "./half-products/loss.js";
-import { DRAWINGS } from "./half-products/operands.js";
+import { DRAWINGS, drawOperands } from "./half-products/operands.js";
 import { BLOCKS, METHODS, multiply } from "./half-products/products.js";
 import { trafficRows } from "./half-products/traffic.js";
 
@@ -15,15 +15,15 @@ const row = (cells: readonly (string | number)[]): string => `| ${cells.join(" |
 
 console.log(row(["product", "inner", ...METHODS.map(({ name }) => name)]));
 console.log(row(["---", "---", ...METHODS.map(() => "---")]));
-for (const { name, draw } of DRAWINGS)
+for (const drawing of DRAWINGS)
   for (const inner of INNER) {
-    const operands = draw(SIDE, inner);
+    const operands = drawOperands(drawing, SIDE, inner);
     const exact = exactProduct(operands);
     const cells: string[] = [];
     for (const method of METHODS) {
       cells.push(relativeLoss(await multiply(operands, method), exact).toPrecision(3));
     }
-    console.log(row([name, inner, ...cells]));
+    console.log(row([drawing.name, inner, ...cells]));
   }
 
 const columns = ["f32", "f16 in f32", "f16", ...BLOCKS.map((block) => `blocks of ${block}`)];

@@ -12,10 +12,17 @@ export interface Operands {
   readonly isTransposedB: boolean;
 }
 
+type Change = (numbers: Float32Array, side: number) => Float32Array;
+
+/** How operands are drawn: normally distributed numbers, changed. */
 export interface Drawing {
   readonly name: string;
-  /** Rows and columns are `side` each. */
-  draw(side: number, inner: number): Operands;
+  readonly seed: number;
+  readonly changeA: Change;
+  readonly changeB: Change;
+  /** The gradient of the weights: activations by the gradient of the result, over the batch. Else b are weights. */
+  readonly isTransposedA?: boolean;
+  readonly isTransposedB?: boolean;
 }
 
 /** Normally distributed numbers by Box and Muller's method, with mean 0 and deviation 1. */
@@ -36,49 +43,31 @@ function centerColumns(numbers: Float32Array, columns: number): Float32Array {
   return numbers.map((x, index) => x - (means[index % columns] as number));
 }
 
-type Change = (numbers: Float32Array, side: number) => Float32Array;
-
-/** Draws a forward product: activations times weights of deviation 1/√inner. */
-const forward = (name: string, ofX: Change, ofW: Change): Drawing => ({
-  name,
-  draw: (side, inner) => ({
+/** Rows and columns are `side` each; weights have deviation 1/√inner, all others 1. */
+export function drawOperands(drawing: Drawing, side: number, inner: number): Operands {
+  const { seed, changeA, changeB, isTransposedA = false, isTransposedB = false } = drawing;
+  const scale = isTransposedA ? 1 : Math.sqrt(inner);
+  return {
     side,
     inner,
-    a: inF16(ofX(normal(1, side * inner), side)),
-    b: inF16(ofW(normal(3, inner * side), side).map((x) => x / Math.sqrt(inner))),
-    isTransposedA: false,
-    isTransposedB: false,
-  }),
-});
-
-/** Draws the product for the weights' gradient: activations times the gradient of the result, over the batch. */
-const ofWeights = (name: string, ofX: Change, ofGradient: Change): Drawing => ({
-  name,
-  draw: (side, inner) => ({
-    side,
-    inner,
-    a: inF16(ofX(normal(5, inner * side), side)),
-    b: inF16(ofGradient(normal(7, inner * side), side)),
-    isTransposedA: true,
-    isTransposedB: false,
-  }),
-});
+    a: inF16(changeA(normal(seed, side * inner), side)),
+    b: inF16(changeB(normal(seed + 2, inner * side), side).map((x) => x / scale)),
+    isTransposedA,
+    isTransposedB,
+  };
+}
 
 const same: Change = (numbers) => numbers;
 const positive: Change = (numbers) => numbers.map(Math.abs);
 const shift: Change = (numbers) => numbers.map((x) => x + 8);
+const unchanged = { changeA: same, changeB: same };
+const ofWeights = { seed: 5, isTransposedA: true };
 
 export const DRAWINGS: readonly Drawing[] = [
-  forward("x · w, normal", same, same),
-  forward("x · w, both positive", positive, positive),
-  forward("x · w, x with mean 8", shift, same),
-  {
-    name: "dy · wᵀ, normal",
-    draw: (side, inner) => {
-      const { a, b } = forward("", same, same).draw(side, inner);
-      return { side, inner, a, b, isTransposedA: false, isTransposedB: true };
-    },
-  },
-  ofWeights("xᵀ · dy, normal", same, same),
-  ofWeights("xᵀ · dy, x with mean 8, dy centered", shift, centerColumns),
+  { name: "x · w, normal", seed: 1, ...unchanged },
+  { name: "x · w, both positive", seed: 1, changeA: positive, changeB: positive },
+  { name: "x · w, x with mean 8", seed: 1, changeA: shift, changeB: same },
+  { name: "dy · wᵀ, normal", seed: 1, ...unchanged, isTransposedB: true },
+  { name: "xᵀ · dy, normal", ...ofWeights, ...unchanged },
+  { name: "xᵀ · dy, x with mean 8, dy centered", ...ofWeights, changeA: shift, changeB: centerColumns },
 ];
