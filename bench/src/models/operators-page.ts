@@ -1,4 +1,5 @@
 // docs/onnx-operators.md, which the command writes as a whole.
+import { markdownTable } from "../markdown-table.js";
 import type { NodeTest, Outcome } from "./node-test.js";
 
 type Tested = readonly (readonly [NodeTest, Outcome])[];
@@ -14,6 +15,11 @@ export function shares(tested: Tested): readonly string[] {
     (result) => `${result}: ${count(result)}`,
   );
 }
+
+const list = (tested: Tested): string =>
+  shares(tested)
+    .map((each) => `- ${each}`)
+    .join("\n");
 
 /** Shortens a message by the names and numbers of its test. */
 const shortReason = (message: string): string =>
@@ -44,7 +50,7 @@ export function operatorsPage(
       const shown = [...reasons].slice(0, 3).join("; ") + (reasons.size > 3 ? "; …" : "");
       const isRead = read.includes(op);
       const why = isRead ? shown : "";
-      return `| \`${op}\` | ${isRead ? "yes" : "no"} | ${own.length === 0 ? "" : `${passed} of ${own.length}`} | ${why} |`;
+      return [`\`${op}\``, isRead ? "yes" : "no", own.length === 0 ? "" : `${passed} of ${own.length}`, why];
     });
   const readCount = Object.keys(operators).filter((op) => read.includes(op)).length;
   return `# Operators that are read
@@ -53,19 +59,13 @@ Of ${Object.keys(operators).length} operators of ONNX ${version}, ${readCount} a
 
 These are the results of the ONNX project's own node tests, read by \`readGraph\` and evaluated by the reference backend. A test passes if all numbers agree within the test's own tolerance. Where terms cancel, the limit is half a unit in the last place of the largest number. Inputs that must be known when the graph is built, such as axes, are passed as initializers. Types that graphs do not have are read as other types, if the caller asks for it: \`readAs: ${JSON.stringify(readAs)}\`; expected results are converted in the same way. The first list counts the tests of float and integer operators: it leaves out strings, sequences, optionals, quantization, 8 bits and less, random numbers, training and other domains. The second list counts all tests. Three expansions of \`Bernoulli\` count as wrong there, because they draw other numbers than the tests expect.
 
-${shares(counted)
-  .map((each) => `- ${each}`)
-  .join("\n")}
+${list(counted)}
 
 All tests:
 
-${shares(tested)
-  .map((each) => `- ${each}`)
-  .join("\n")}
+${list(tested)}
 
-| operator | read | its tests that pass | what is refused |
-|---|---|---|---|
-${rows.join("\n")}
+${markdownTable(["operator", "read", "its tests that pass", "what is refused"], rows)}
 
 Written by:
 
