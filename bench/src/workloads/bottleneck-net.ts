@@ -2,21 +2,13 @@ import { maxPool } from "@mp/core/ops";
 import { type BlockPlan, residualWorkload } from "./residual-workload.js";
 import type { Workload } from "./workload.js";
 
-export interface BottleneckNetSizes {
-  readonly batch: number;
-  /** Side of the images, in pixels: a multiple of 32. */
-  readonly size: number;
-  /** Channels of the first stage; each further one doubles it. */
-  readonly width: number;
-  /** Blocks of each stage. */
-  readonly blocks: readonly number[];
-  readonly classes: number;
-}
-
-export const BOTTLENECK_NET_SIZES: BottleneckNetSizes = {
+export const BOTTLENECK_NET_SIZES = {
   batch: 64,
+  /** Side of the images, in pixels: a multiple of 32. */
   size: 224,
+  /** Channels of the first stage; each further one doubles it. */
   width: 64,
+  /** Blocks of each stage. */
   blocks: [3, 4, 6, 3],
   classes: 1000,
 };
@@ -25,7 +17,7 @@ export const BOTTLENECK_NET_SIZES: BottleneckNetSizes = {
 const EXPANSION = 4;
 
 /** Three units in the body, and one in the shortcut of a stage's first block. */
-function planBlocks({ size, width, blocks }: BottleneckNetSizes): readonly BlockPlan[] {
+function planBlocks({ size, width, blocks }: typeof BOTTLENECK_NET_SIZES): readonly BlockPlan[] {
   return blocks.flatMap((count, stage) =>
     Array.from({ length: count }, (_, index): BlockPlan => {
       const [own, isFirst] = [width * 2 ** stage, index === 0];
@@ -46,7 +38,7 @@ function planBlocks({ size, width, blocks }: BottleneckNetSizes): readonly Block
 }
 
 /** W5: ResNet-50 (He et al., arXiv 1512.03385; the strides in the middle convolution, as in torchvision). */
-export function bottleneckNet(sizes: BottleneckNetSizes = BOTTLENECK_NET_SIZES): Workload {
+export function bottleneckNet(sizes = BOTTLENECK_NET_SIZES): Workload {
   const { batch, size, width, blocks, classes } = sizes;
   const depth = 2 + 3 * blocks.reduce((sum, count) => sum + count, 0);
   return residualWorkload({

@@ -5,17 +5,7 @@ import { tokenValues } from "./hash-values.js";
 import { type InitialValues, initialValues } from "./initial-values.js";
 import { defineWorkload, type Workload } from "./workload.js";
 
-export interface EncoderSizes {
-  readonly batch: number;
-  readonly time: number;
-  readonly vocabulary: number;
-  readonly size: number;
-  readonly heads: number;
-  readonly hidden: number;
-  readonly layers: number;
-}
-
-export const ENCODER_SIZES: EncoderSizes = {
+export const ENCODER_SIZES = {
   batch: 16,
   time: 128,
   vocabulary: 8192,
@@ -40,7 +30,7 @@ const normValues = (draw: InitialValues, size: number) => ({
   bias: draw.zeros([size]),
 });
 
-function layerValues(draw: InitialValues, { size, hidden }: EncoderSizes) {
+function layerValues(draw: InitialValues, { size, hidden }: typeof ENCODER_SIZES) {
   return {
     attention: {
       query: denseValues(draw, size, size),
@@ -56,7 +46,7 @@ function layerValues(draw: InitialValues, { size, hidden }: EncoderSizes) {
 }
 
 /** W4: a small encoder with post-normalization, cross entropy of the masked words, AdamW. */
-export function encoder(sizes: EncoderSizes = ENCODER_SIZES): Workload {
+export function encoder(sizes = ENCODER_SIZES): Workload {
   const { batch, time, vocabulary, size, heads, hidden, layers } = sizes;
   const layer = encoderLayer(size, heads, { hidden });
   const norm = layerNorm(size);

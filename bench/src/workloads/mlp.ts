@@ -5,16 +5,10 @@ import { uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
 import { defineWorkload, type Workload } from "./workload.js";
 
-export interface MlpSizes {
-  readonly batch: number;
-  readonly size: number;
-  readonly layers: number;
-}
-
-export const MLP_SIZES: MlpSizes = { batch: 256, size: 1024, layers: 4 };
+export const MLP_SIZES = { batch: 256, size: 1024, layers: 4 };
 
 /** W1: dense layers with ReLU between them, mean squared error, SGD at rate 1. */
-export function mlp({ batch, size, layers }: MlpSizes = MLP_SIZES): Workload {
+export function mlp({ batch, size, layers } = MLP_SIZES): Workload {
   const draw = initialValues();
   const limit = Math.sqrt(6 / size);
   const params = Array.from({ length: layers }, () => ({

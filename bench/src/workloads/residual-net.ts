@@ -1,25 +1,11 @@
 import { type BlockPlan, residualWorkload } from "./residual-workload.js";
 import type { Workload } from "./workload.js";
 
-export interface ResidualNetSizes {
-  readonly batch: number;
-  readonly size: number;
-  readonly widths: readonly number[];
-  /** Blocks of each width. */
-  readonly blocks: number;
-  readonly classes: number;
-}
-
-export const RESIDUAL_NET_SIZES: ResidualNetSizes = {
-  batch: 64,
-  size: 32,
-  widths: [16, 32, 64],
-  blocks: 3,
-  classes: 10,
-};
+/** `blocks` are those of each width. */
+export const RESIDUAL_NET_SIZES = { batch: 64, size: 32, widths: [16, 32, 64], blocks: 3, classes: 10 };
 
 /** Two units in the body, and one in the shortcut where the width changes. */
-function planBlocks({ size, widths, blocks }: ResidualNetSizes): readonly BlockPlan[] {
+function planBlocks({ size, widths, blocks }: typeof RESIDUAL_NET_SIZES): readonly BlockPlan[] {
   return widths.flatMap((outputs, stage) =>
     Array.from({ length: blocks }, (_, index): BlockPlan => {
       const isFirst = index === 0 && stage > 0;
@@ -37,7 +23,7 @@ function planBlocks({ size, widths, blocks }: ResidualNetSizes): readonly BlockP
 }
 
 /** W3: ResNet-20 (He et al., arXiv 1512.03385). */
-export function residualNet(sizes: ResidualNetSizes = RESIDUAL_NET_SIZES): Workload {
+export function residualNet(sizes = RESIDUAL_NET_SIZES): Workload {
   const { batch, size, widths, blocks, classes } = sizes;
   const [narrow = 1, wide = 1] = [widths[0], widths.at(-1)];
   return residualWorkload({

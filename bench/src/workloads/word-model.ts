@@ -6,27 +6,13 @@ import { tokenValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
 import { defineWorkload, type Workload } from "./workload.js";
 
-export interface WordModelSizes {
-  readonly batch: number;
-  readonly time: number;
-  readonly vocabulary: number;
-  readonly cells: number;
-  readonly layers: number;
-}
-
-export const WORD_MODEL_SIZES: WordModelSizes = {
-  batch: 32,
-  time: 35,
-  vocabulary: 10_000,
-  cells: 512,
-  layers: 2,
-};
+export const WORD_MODEL_SIZES = { batch: 32, time: 35, vocabulary: 10_000, cells: 512, layers: 2 };
 
 /**
  * W2: embedding, LSTM layers from zero state, softmax over the vocabulary; the loss is the sum over time
  * divided by the batch, gradients are clipped to norm 5, SGD with momentum 0.9 at rate 0.1.
  */
-export function wordModel(sizes: WordModelSizes = WORD_MODEL_SIZES, form: LstmForm = "fused"): Workload {
+export function wordModel(sizes = WORD_MODEL_SIZES, form: LstmForm = "fused"): Workload {
   const { batch, time, vocabulary, cells, layers } = sizes;
   const draw = initialValues();
   const limit = 0.05;
