@@ -96,7 +96,7 @@ export class WebEngine {
     void releasing.then(() => this.#releases.delete(releasing));
   }
 
-  /** Waits for all releases and closes the device; the last call. */
+  /** Waits for all releases and closes the device; no other call may follow. */
   async close(): Promise<void> {
     await Promise.all(this.#releases);
     if (this.#opened.isOwn) this.#opened.device.destroy();

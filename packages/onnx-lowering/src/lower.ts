@@ -122,7 +122,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   };
 }
 
-/** Turns those of these inputs that are read into initializers without data; the session gets the data apart. */
+/** Turns the named inputs that are read into initializers without data, which the session gets apart. */
 function withInitializers(
   { graph, ...model }: OnnxModel,
   names: ReadonlySet<string>,

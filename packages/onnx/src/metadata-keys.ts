@@ -14,7 +14,7 @@ export const LITERAL_KEY = "mp.literal";
 
 /** On a Scan: how many of its stacked results are only for the gradient. */
 export const SAVED_KEY = "mp.saved";
-/** On a Scan without sequences, which ONNX gives one that its body does not read. */
+/** On a Scan without sequences, written with one that its body ignores. */
 export const COUNTED_KEY = "mp.counted";
 /** On a Scan: the outer values that its body reads, each with its name and role in the body, as JSON. */
 export const INVARIANTS_KEY = "mp.invariants";

@@ -9,7 +9,7 @@ export type StringMap = Readonly<Record<string, string>>;
 
 export interface OnnxTensorType {
   readonly elementType: ElementType;
-  /** Sizes, outermost first; a string names an unknown size, `""` is unnamed. Absent if the rank is unknown. */
+  /** Sizes, outermost first; an unknown size is a string, its name or `""`. Absent for an unknown rank. */
   readonly shape?: readonly (number | string)[];
 }
 
@@ -66,7 +66,7 @@ export interface OnnxGraph {
   readonly inputs: readonly OnnxValueInfo[];
   readonly outputs: readonly OnnxValueInfo[];
   readonly initializers: readonly OnnxInitializer[];
-  /** In a file for others, sorted so that each node follows those it reads; an engine may accept any order. */
+  /** The nodes. In a file for other programs each follows those it reads; an engine may accept any order. */
   readonly nodes: readonly OnnxNode[];
   /** Declared types of inner values; optional, because they can be inferred. */
   readonly valueInfos: readonly OnnxValueInfo[];

@@ -31,7 +31,7 @@ function between(
   return found;
 }
 
-/** Links as their labels, or as what they lead to in code. */
+/** Replaces links by their labels, or by their targets as code. */
 function withoutLinks(text: string): string {
   let plain = "";
   let at = 0;
@@ -45,7 +45,7 @@ function withoutLinks(text: string): string {
   return plain + text.slice(at);
 }
 
-/** Only a line's own white space: a pattern that runs over ends of lines does so again from each of them. */
+/** Matches white space within a line only; across line ends it would start again from each of them. */
 const LINE_START = String.raw`^[^\S\n\r\u2028\u2029]*`;
 
 function commentToMarkdown(body: string): string {

@@ -3,9 +3,9 @@ import { docComments } from "./doc-comments.js";
 import { markdownToProse } from "./markdown-prose.js";
 import { tokenize } from "./tokenize.js";
 
-/** A text of so many characters against many texts of as many in all. */
+/** Lengths of one long text, and of each of many short ones with the same total. */
 const [LARGE, SMALL] = [64_000, 250];
-/** Time in proportion to the length is as much for both, time that grows with its square 256 times as much. */
+/** Largest ratio of the two times: near 1 if time is linear in the length, 256 if it is quadratic. */
 const MOST = 10;
 /** Below this a measurement is noise. */
 const FEWEST_MS = 10;

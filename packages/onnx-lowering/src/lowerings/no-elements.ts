@@ -32,7 +32,7 @@ const lossOfNothing = ({
   return reduction === "mean" ? Number.NaN : 0;
 };
 
-/** The result of a reduction of no elements; other reductions refuse them. */
+/** The sum or product of no elements; other reductions of nothing, such as a maximum, are refused. */
 function reductionOfNothing({ op }: GraphNode<ReduceOp>): number {
   if (op === "ReduceProd") return 1;
   return op === "ReduceLogSum" || op === "ReduceLogSumExp" ? Number.NEGATIVE_INFINITY : 0;

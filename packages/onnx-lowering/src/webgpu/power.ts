@@ -1,4 +1,4 @@
-/** Powers of any numbers: those of magnitudes, corrected for signs, zeros, infinities and NaN. */
+/** Powers of any numbers: computes those of magnitudes, then corrects signs, zeros, infinities and NaN. */
 import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "../lowerings/division.js";

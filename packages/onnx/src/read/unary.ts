@@ -3,7 +3,7 @@ import { and, greater, isInf, less } from "@mp/graph/ops";
 import { same } from "./node/composition.js";
 import type { NodeReader, NodeResult, ReaderTable } from "./node/node-reader.js";
 
-/** The largest 64-bit integers, which exporters write for "no bound"; no f64 equals one. */
+/** The largest 64-bit integers, which exporters write for "no bound" and f64 cannot represent. */
 const noBound: Partial<Record<DType, bigint>> = { i64: 2n ** 63n - 1n, u64: 2n ** 64n - 1n };
 
 function upperBound(reader: NodeReader): number | undefined {

@@ -24,7 +24,7 @@ import {
 } from "./resize-weights.js";
 
 interface Target {
-  /** By axis of the operand. */
+  /** What happens to each resized axis, by the axis' index. */
   readonly axes: ReadonlyMap<number, ResizedAxis>;
   /** The sizes or scales in the node. */
   readonly given: { readonly sizes?: readonly number[]; readonly scales?: readonly number[] };
