@@ -13,7 +13,7 @@ export const INSTALL_COMMAND: string = `npm install --ignore-scripts ${TFJS_NODE
 
 /**
  * The command that installs a current libtensorflow and the addon. If this package is installed, npx finds it and,
- * with `--no`, never fetches a stranger's package of that name. A checkout has the file, for any folder.
+ * with `--no`, never fetches a stranger's package of that name. In a checkout it runs the file.
  */
 export function libraryCommand(moduleUrl: string): string {
   if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libtensorflow";

@@ -106,7 +106,7 @@ async function readRecord(
   return digests;
 }
 
-/** Decompresses a file. Errors in its data, which have a zlib code or none, differ from errors of the disk. */
+/** Decompresses a file; tells errors in its data, which have a zlib code or none, from errors of the disk. */
 async function inflate<R>(
   zip: ZipFile,
   entry: Entry,

@@ -79,7 +79,7 @@ function needsFinding(about: string, needed: Majors, nvidia: Nvidia, facts: obje
   return { ...common, status: "problem", remedy };
 }
 
-/** Report what each engine needs for CUDA. `loaded` is the version that the engine gave when it was loaded. */
+/** Reports of what each engine needs for CUDA. `loaded` is the version that the engine gave when it was loaded. */
 export const CUDA_NEEDS: Readonly<
   Record<EngineName, (found: FoundEngine, nvidia: Nvidia, loaded: string | undefined) => Finding | undefined>
 > = {
