@@ -18,6 +18,7 @@ import type {
 /** Protobuf's size limit: readers hold sizes in signed 32-bit integers. */
 const MAX_MODEL_BYTES = 2 ** 31 - 1;
 
+/** What `encodeModel` leaves out of the bytes. */
 export interface EncodeOptions {
   /** Initializers to declare without data, by name and type: an engine gets their data apart from the model. */
   readonly external?: readonly OnnxValueInfo[];
