@@ -7,7 +7,7 @@ import { arrayClassOf } from "@mp/graph/internal";
 import { isElementType } from "./element-type.js";
 import type { OnnxAttributeKind, OnnxGraph, OnnxModel, OnnxNode } from "./model.js";
 
-/** Throws where the value at that place is not what is expected. */
+/** Throws unless the value at that place has the expected form. */
 type Check = (value: unknown, place: string) => void;
 
 class Mismatch extends Error {}

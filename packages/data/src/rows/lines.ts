@@ -78,7 +78,7 @@ function utf16([a, b, c, d]: Uint8Array): string | undefined {
   return (a === 0xfe && b === 0xff) || (isLetter(b, a) && isLetter(d, c)) ? "UTF-16BE" : undefined;
 }
 
-/** Keeps byte order marks, which belong to the row; that of the file is removed earlier. */
+/** Keeps byte order marks within rows; the one at the start of the file is removed earlier. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function decodeText(bytes: Uint8Array, place: RowPlace): string {

@@ -101,7 +101,7 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
-/** Swaps the operands: this kernel is true for NaN, that of the opposite comparison is not. */
+/** Swaps the operands, because only the kernel of the opposite comparison is false for NaN. */
 const opposite =
   (comparison: "Less" | "LessOrEqual"): Form =>
   ([x = "", y = ""], _writer, kernel) =>

@@ -13,7 +13,7 @@ const MAX_ELEMENTS = 256;
 /** Number of elements that reading one model may evaluate, so that a short file cannot demand much. */
 export const FOLD_BUDGET: number = 2 ** 20;
 
-/** Index of an operand of which only the dtype is read: its values need not be known. */
+/** Index of the operand whose dtype alone is read, by op; its values need not be known. */
 const DTYPE_ONLY: Readonly<Record<string, number>> = { CastLike: 1 };
 
 /** Nodes that make or read sequences, or draw random numbers. */

@@ -48,7 +48,7 @@ export interface EmitOptions {
   readonly domain?: string;
   /** Number of outputs; 1 unless given. */
   readonly outputs?: number;
-  /** Metadata besides that of all nodes of the lowered one. */
+  /** Metadata in addition to what all nodes for the same graph node carry. */
   readonly metadata?: StringMap;
 }
 

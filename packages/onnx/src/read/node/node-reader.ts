@@ -128,9 +128,7 @@ export class NodeReader {
     return this.isGiven(index) ? this.operand(index) : undefined;
   }
 
-  /**
-   * The first `count` operands (default all), then those of the following ones, below index `most`, that are given.
-   */
+  /** The first `count` operands (default all), and those after them, up to `most` in all, that are given. */
   operands(count: number = this.operandCount, most: number = count): readonly Value[] {
     return Array.from({ length: most }, (_, index) => index)
       .filter((index) => index < count || this.isGiven(index))
