@@ -1,6 +1,6 @@
 /** Chains of casts back to the first dtype. They lose bits unless the dtype in between is at least as wide. */
 import { type DType, floatFormats, isFloat } from "@mp/graph";
-import { FLOATS, type Make, type Pattern, type PatternTable } from "./pattern.js";
+import { FLOATS, type Make, only, type Pattern, type PatternTable } from "./pattern.js";
 
 const THROUGH: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];
 const FROM: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];
@@ -37,81 +37,47 @@ function castChain(chain: readonly DType[]): Make {
 
 const patterns: Record<string, Pattern> = {};
 for (const from of FROM) {
-  for (const middle of THROUGH) {
-    patterns[`${from}, ${middle} and back`] = { make: castChain([middle, from]), dtypes: [from] };
-    for (const last of THROUGH) {
-      if (last !== middle && last !== from)
-        patterns[`${from}, ${middle}, ${last}`] = { make: castChain([middle, last]), dtypes: [from] };
-    }
-  }
-  patterns[`${from} through two dtypes and back`] = {
-    make: castChain(["f32", "f16", "i32", from]),
-    dtypes: [from],
+  const add = (title: string, make: Make): void => {
+    patterns[title] = only([from], make);
   };
-  patterns[`${from} to itself`] = { make: castChain([from, from]), dtypes: [from] };
+  for (const middle of THROUGH) {
+    add(`${from}, ${middle} and back`, castChain([middle, from]));
+    for (const last of THROUGH)
+      if (last !== middle && last !== from) add(`${from}, ${middle}, ${last}`, castChain([middle, last]));
+  }
+  add(`${from} through two dtypes and back`, castChain(["f32", "f16", "i32", from]));
+  add(`${from} to itself`, castChain([from, from]));
   // Not in the range of an integer: infinities and NaN become true, and come back as 1.
   if (isFloat(from)) {
-    for (const middle of ["f32", "f16", "bf16", "bool"] as const) {
-      patterns[`edges of ${from}, ${middle} and back`] = {
-        make: ({ x, Cast }) => Cast({ to: from }, Cast({ to: middle }, x)),
-        dtypes: [from],
-      };
-    }
-    patterns[`a sum of ${from} in f32`] = {
-      make: ({ x, y, Cast, Add }) => Cast({ to: from }, Add(Cast({ to: "f32" }, x), Cast({ to: "f32" }, y))),
-      dtypes: [from],
-    };
-    patterns[`a sum of three ${from} in f32`] = {
-      make: ({ x, y, z, Cast, Add }) => {
-        const [a, b, c] = [x, y, z].map((value) => Cast({ to: "f32" }, value)) as [never, never, never];
-        return Cast({ to: from }, Add(Add(a, b), c));
-      },
-      dtypes: [from],
-    };
-    patterns[`a sum of ${from} in f16`] = {
-      make: ({ x, y, Mul, Cast }) => Cast({ to: "f16" }, Mul(x, y)),
-      dtypes: [from],
-    };
-    patterns[`a product of ${from} as f16`] = {
-      make: ({ x, y, Cast, Mul }) => Mul(Cast({ to: "f16" }, x), Cast({ to: "f16" }, y)),
-      dtypes: [from],
-    };
-    patterns[`a product of ${from} as bf16`] = {
-      make: ({ x, y, Cast, Mul }) => Mul(Cast({ to: "bf16" }, x), Cast({ to: "bf16" }, y)),
-      dtypes: [from],
-    };
-    patterns[`a transpose between casts of ${from}`] = {
-      make: ({ of, Cast, Transpose }) => {
-        const half = Cast(
-          { to: "bf16" },
-          of([3, 5], (at) => 1 + at / 64),
-        );
-        return Cast({ to: from }, Transpose({ perm: [1, 0] }, half));
-      },
-      dtypes: [from],
-    };
-    patterns[`floor of ${from} as an integer`] = {
-      make: ({ of, Floor, Cast }) =>
-        Cast({ to: from }, Cast({ to: "i32" }, Floor(of([4, 20], chainElements(from, ["i32"]))))),
-      dtypes: [from],
-    };
+    for (const middle of ["f32", "f16", "bf16", "bool"] as const)
+      add(`edges of ${from}, ${middle} and back`, ({ x, Cast }) =>
+        Cast({ to: from }, Cast({ to: middle }, x)),
+      );
+    add(`a sum of ${from} in f32`, ({ x, y, Cast, Add }) =>
+      Cast({ to: from }, Add(Cast({ to: "f32" }, x), Cast({ to: "f32" }, y))),
+    );
+    add(`a sum of three ${from} in f32`, ({ x, y, z, Cast, Add }) => {
+      const [a, b, c] = [x, y, z].map((value) => Cast({ to: "f32" }, value)) as [never, never, never];
+      return Cast({ to: from }, Add(Add(a, b), c));
+    });
+    add(`a sum of ${from} in f16`, ({ x, y, Mul, Cast }) => Cast({ to: "f16" }, Mul(x, y)));
+    for (const half of ["f16", "bf16"] as const)
+      add(`a product of ${from} as ${half}`, ({ x, y, Cast, Mul }) =>
+        Mul(Cast({ to: half }, x), Cast({ to: half }, y)),
+      );
+    add(`a transpose between casts of ${from}`, ({ of, Cast, Transpose }) => {
+      const half = Cast(
+        { to: "bf16" },
+        of([3, 5], (at) => 1 + at / 64),
+      );
+      return Cast({ to: from }, Transpose({ perm: [1, 0] }, half));
+    });
+    add(`floor of ${from} as an integer`, ({ of, Floor, Cast }) =>
+      Cast({ to: from }, Cast({ to: "i32" }, Floor(of([4, 20], chainElements(from, ["i32"]))))),
+    );
   } else {
-    patterns[`edges of ${from} through bool`] = {
-      make: ({ x, Cast }) => Cast({ to: from }, Cast({ to: "bool" }, x)),
-      dtypes: [from],
-    };
-    patterns[`edges of ${from} as f32`] = {
-      make: ({ x, Cast }) => Cast({ to: "f32" }, x),
-      dtypes: [from],
-    };
-    patterns[`edges of ${from} as f16`] = {
-      make: ({ x, Cast }) => Cast({ to: "f16" }, x),
-      dtypes: [from],
-    };
-    patterns[`edges of ${from} as bf16`] = {
-      make: ({ x, Cast }) => Cast({ to: "bf16" }, x),
-      dtypes: [from],
-    };
+    add(`edges of ${from} through bool`, ({ x, Cast }) => Cast({ to: from }, Cast({ to: "bool" }, x)));
+    for (const to of FLOATS) add(`edges of ${from} as ${to}`, ({ x, Cast }) => Cast({ to }, x));
   }
 }
 

@@ -4,6 +4,7 @@ import {
   FAMILIES,
   type Graph,
   GraphBuilder,
+  isComputeFloat,
   isFloat,
   type Op,
   type OpAttributes,
@@ -14,6 +15,7 @@ import {
   tensor,
   type Value,
 } from "@mp/graph";
+import { permutations } from "../../samples/axis-data.js";
 import { opsWith } from "../../samples/op-table.js";
 import type { Kit, PlainOp } from "./pattern.js";
 
@@ -25,6 +27,12 @@ export interface Form<K extends Op> {
   /** Number of optional operands, which are the last ones. */
   readonly optional?: number;
 }
+
+/** Those values of each attribute, one at a time. */
+const alone = <A extends object>(values: { readonly [N in keyof A]?: readonly A[N][] }): Partial<A>[] =>
+  Object.entries(values as Record<string, readonly unknown[]>).flatMap(([name, list]) =>
+    list.map((value) => ({ [name]: value }) as Partial<A>),
+  );
 
 type Unary = Extract<OpOf<"unary">, PlainOp>;
 type Binary = Exclude<Extract<OpOf<"binary">, PlainOp>, "Where">;
@@ -46,14 +54,7 @@ const positive = (kit: Kit, ...shapes: readonly (readonly number[])[]): readonly
 
 const reduction: Form<"ReduceSum"> = {
   attributes: { axes: [1], keepdims: false },
-  others: [
-    { axes: [0] },
-    { axes: [2] },
-    { axes: [0, 1] },
-    { axes: [1, 2] },
-    { axes: [0, 2] },
-    { keepdims: true },
-  ],
+  others: alone({ axes: [[0], [2], [0, 1], [1, 2], [0, 2]], keepdims: [true] }),
   operands: ({ of }) => [of([3, 3, 3], "tame")],
 };
 
@@ -62,33 +63,25 @@ const search = {
   others: [{ axis: 0 }, { axis: 2 }, { keepdims: true }],
   operands: ({ of }: Kit) => [of([3, 3, 3])],
 };
+const share = {
+  attributes: { axis: 1 },
+  others: alone({ axis: [0, 2] }),
+  operands: ({ of }: Kit) => [of([3, 3, 3], "tame")],
+};
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
-const windows = [
-  { strides: [2, 1] },
-  { strides: [1, 2] },
-  { pads: [1, 0, 0, 0] },
-  { pads: [0, 1, 0, 0] },
-  { pads: [0, 0, 1, 0] },
-  { pads: [0, 0, 0, 1] },
-  { dilations: [2, 1] },
-  { dilations: [1, 2] },
-];
+const twice = [[2, 1], [1, 2]]; // biome-ignore format: one line
+const onOneSide = [0, 1, 2, 3].map((end) => [0, 0, 0, 0].with(end, 1));
+const windows = alone<typeof window>({ strides: twice, pads: onOneSide, dilations: twice });
 const pool = { ...window, kernelShape: [2, 2], ceilMode: false };
 const pools = [
   ...windows,
-  { kernelShape: [2, 1] },
-  { kernelShape: [1, 2] },
+  ...alone({ kernelShape: twice }),
   { ceilMode: true, strides: [2, 2] },
   { strides: [2, 2] },
 ];
 const loss = {
   attributes: { reduction: "none" as const, ignoreIndex: 1 },
-  others: [
-    { reduction: "mean" as const },
-    { reduction: "sum" as const },
-    { ignoreIndex: 0 },
-    { ignoreIndex: 2 },
-  ],
+  others: alone({ reduction: ["mean" as const, "sum" as const], ignoreIndex: [0, 2] }),
   operands: (kit: Kit) => [
     kit.of([4, 3], "whole"),
     kit.of([4], (at) => (at * 2) % 3, "i32"),
@@ -130,7 +123,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   ...(rowsOf(REDUCE_OPS, () => reduction) as { readonly [K in ReduceOp]: Form<never> }),
   LeakyRelu: {
     attributes: { alpha: 0.01 },
-    others: [{ alpha: 0.0101 }, { alpha: -0.01 }, { alpha: 0 }, { alpha: 1 }, { alpha: 0.1 }],
+    others: alone({ alpha: [0.0101, -0.01, 0, 1, 0.1] }),
     operands: signed,
   },
   Elu: {
@@ -159,38 +152,22 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
     },
   },
   Mod: {
-    attributes: { fmod: dtype === "f32" || dtype === "f16" || dtype === "bf16" },
+    attributes: { fmod: isComputeFloat(dtype) },
     operands: ({ of }) => [of(SHAPE, "tame"), of(SHAPE, "tame")],
   },
   Where: { attributes: {}, operands: ({ of }) => [of(SHAPE, "distinct", "bool"), of(SHAPE), of(SHAPE)] },
   MatMul: { attributes: {}, operands: (kit) => whole(kit, [3, 3], [3, 3]) },
   Gemm: {
     attributes: { transA: false, transB: false, alpha: 1, beta: 1 },
-    others: [
-      { transA: true },
-      { transB: true },
-      { alpha: 2 },
-      { beta: 2 },
-      { alpha: 0.5 },
-      { beta: -1 },
-      { alpha: 0 },
-      { beta: 0 },
-    ],
+    others: alone({ transA: [true], transB: [true], alpha: [2, 0.5, 0], beta: [2, -1, 0] }),
     operands: (kit) => whole(kit, [3, 3], [3, 3], [3]),
     optional: 1,
   },
   Einsum: {
     attributes: { equation: "ij,jk->ik" },
-    others: [
-      "ij,jk->ki",
-      "ij,kj->ik",
-      "ji,jk->ik",
-      "ij,ij->ij",
-      "ij,ji->ij",
-      "ij,jk->i",
-      "ij,jk->k",
-      "ij,jk->",
-    ].map((equation) => ({ equation })),
+    others: alone({
+      equation: "ij,jk->ki ij,kj->ik ji,jk->ik ij,ij->ij ij,ji->ij ij,jk->i ij,jk->k ij,jk->".split(" "),
+    }),
     operands: (kit) => whole(kit, [3, 3], [3, 3]),
   },
   Attention: {
@@ -210,22 +187,13 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   },
   ConvTranspose: {
     attributes: { ...window, strides: [2, 2], group: 1, outputPadding: [0, 0] },
-    others: [
-      ...windows.slice(2),
-      { outputPadding: [1, 0] },
-      { outputPadding: [0, 1] },
-      { strides: [2, 1] },
-      { strides: [1, 2] },
-    ],
+    others: [...windows, ...alone({ outputPadding: [[1, 0], [0, 1]] })], // biome-ignore format: one line
     operands: (kit) => whole(kit, [1, 2, 3, 3], [2, 2, 2, 2], [2]),
     optional: 1,
   },
   ConvWeightGradient: {
     attributes: { ...window, group: 1, kernelShape: [2, 2] },
-    others: [
-      { pads: [1, 0, 0, 0], kernelShape: [3, 2] },
-      { pads: [0, 0, 1, 0], kernelShape: [3, 2] },
-    ],
+    others: [onOneSide[0], onOneSide[2]].map((pads = []) => ({ pads, kernelShape: [3, 2] })),
     operands: (kit) => whole(kit, [2, 2, 4, 4], [2, 2, 3, 3]),
   },
   ArgMax: search,
@@ -238,10 +206,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   CumSum: {
     attributes: { axis: 1, exclusive: false, reverse: false },
     others: [
-      { axis: 0 },
-      { axis: 2 },
-      { exclusive: true },
-      { reverse: true },
+      ...alone({ axis: [0, 2], exclusive: [true], reverse: [true] }),
       { exclusive: true, reverse: true },
     ],
     operands: (kit) => whole(kit, [3, 3, 3]),
@@ -259,16 +224,8 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
       return [of([1, 2, 3, 3], "whole"), x, by("MaxPool", pool, x)];
     },
   },
-  Softmax: {
-    attributes: { axis: 1 },
-    others: [{ axis: 0 }, { axis: 2 }],
-    operands: ({ of }) => [of([3, 3, 3], "tame")],
-  },
-  LogSoftmax: {
-    attributes: { axis: 1 },
-    others: [{ axis: 0 }, { axis: 2 }],
-    operands: ({ of }) => [of([3, 3, 3], "tame")],
-  },
+  Softmax: share,
+  LogSoftmax: share,
   LayerNormalization: {
     attributes: { axis: 2, epsilon: 0.5 },
     others: [{ epsilon: 0.625 }, { epsilon: 2 ** -20 }, { axis: 1 }, { axis: 0 }],
@@ -307,13 +264,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   },
   Transpose: {
     attributes: { perm: [0, 2, 1] },
-    others: [
-      [1, 0, 2],
-      [2, 1, 0],
-      [1, 2, 0],
-      [2, 0, 1],
-      [0, 1, 2],
-    ].map((perm) => ({ perm })),
+    others: alone({ perm: permutations(3).filter((perm) => perm.join() !== "0,2,1") }),
     operands: ({ of }) => [of([3, 3, 3])],
   },
   Slice: {
@@ -390,33 +341,18 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   },
   Pad: {
     attributes: { pads: [1, 1, 1, 1], mode: "constant", value: 0 },
-    others: [
-      { pads: [2, 1, 0, 1] },
-      { pads: [0, 1, 2, 1] },
-      { pads: [1, 2, 1, 0] },
-      { pads: [1, 0, 1, 2] },
-      { mode: "edge" },
-      { mode: "reflect" },
-      { value: 1 },
-      { value: 1.5 },
-      ...(dtype === "f32" || dtype === "f16" || dtype === "bf16"
-        ? [-0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY].map((value) => ({ value }))
-        : []),
-    ].filter(
-      (other) => !("value" in other && other.value === 1.5 && !["f32", "f16", "bf16"].includes(dtype)),
-    ) as Partial<OpAttributes["Pad"]>[],
+    others: alone<OpAttributes["Pad"]>({
+      pads: [[2, 1, 0, 1], [0, 1, 2, 1], [1, 2, 1, 0], [1, 0, 1, 2]], // biome-ignore format: one line
+      mode: ["edge", "reflect"],
+      value: isComputeFloat(dtype)
+        ? [1, 1.5, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+        : [1],
+    }),
     operands: ({ of }) => [of([3, 3])],
   },
   Tile: {
     attributes: { repeats: [2, 1] },
-    others: [
-      [1, 2],
-      [3, 1],
-      [2, 2],
-      [1, 1],
-      [1, 11],
-      [11, 1],
-    ].map((repeats) => ({ repeats })),
+    others: alone({ repeats: [[1, 2], [3, 1], [2, 2], [1, 1], [1, 11], [11, 1]] }), // biome-ignore format: one line
     operands: ({ of }) => [of([3, 3])],
   },
   OneHot: {
@@ -440,27 +376,15 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   Range: {
     attributes: { start: 0, limit: 6, delta: 1, dtype },
     others: [
-      { start: 1 },
-      { limit: 7 },
-      { delta: 2 },
+      ...alone<OpAttributes["Range"]>({ start: [1], limit: [7], delta: [2, 4], dtype: ["f32", "i32"] }),
       { start: 2, limit: 8 },
-      { delta: 4 },
       { start: 1, delta: 4 },
-      { dtype: "f32" },
-      { dtype: "i32" },
     ],
     operands: () => [],
   },
   RandomBits: {
     attributes: { key: 2n ** 63n + 1n, shape: [6] },
-    others: [
-      { key: 2n ** 63n + 2n },
-      { key: 1n },
-      { key: 2n ** 62n + 1n },
-      { shape: [2, 3] },
-      { shape: [3, 2] },
-      { shape: [7] },
-    ],
+    others: alone({ key: [2n ** 63n + 2n, 1n, 2n ** 62n + 1n], shape: [[2, 3], [3, 2], [7]] }),
     operands: ({ of }) => [of([], () => 2 ** 30 + 5, "i32")],
   },
   Barrier: { attributes: {}, operands: ({ of }) => [of([3]), of([3])] },
