@@ -3,7 +3,7 @@
  * cases.
  */
 import type { Backend, Executable, HostTensor, State } from "@mp/graph";
-import { expectThat, fail } from "../expectations.js";
+import { expectEqual, expectThat, fail } from "../expectations.js";
 import { at, buildGraph, f32, scalar, sum, valueType } from "../small-graphs.js";
 import { type Setup, type Values, withState } from "./kinds/with-state.js";
 
@@ -60,6 +60,21 @@ export function levelOfAll(values: Values, what: string): number {
     () => `${what} is half done: its slots, which always move together, are ${levels.join(", ")}`,
   );
   return levels[0] as number;
+}
+
+/** @throws unless all slots of a read are at that level */
+export async function expectRead(reading: Promise<Values>, want: number, what: string): Promise<void> {
+  expectEqual(levelOfAll(await reading, "a read"), want, what);
+}
+
+/** @throws unless the runs saw the last slot at those levels */
+export async function expectSeen(
+  running: readonly Promise<Values>[],
+  want: readonly number[],
+  what: string,
+): Promise<void> {
+  const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
+  expectEqual(seen, want, what);
 }
 
 /** One turn of the event loop, after which everything that waited only for promises is done. */

@@ -3,7 +3,18 @@ import { type Backend, type HostTensor, MpError, type State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { at, buildGraph, f32, sum, valueType } from "../small-graphs.js";
-import { allAt, another, by, growing, later, level, levelOfAll, turn } from "./growing.js";
+import {
+  allAt,
+  another,
+  by,
+  expectRead,
+  expectSeen,
+  growing,
+  later,
+  level,
+  levelOfAll,
+  turn,
+} from "./growing.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 
 /** y = x + (1, 2, 3). The constant must live as long as a run may need it. */
@@ -42,10 +53,8 @@ async function expectShifted(running: Watched<Results>, what: string): Promise<v
     expectSame(y, f32(index + 2, index + 3, index + 4), `run ${index} of three, ${what},`);
 }
 
-async function expectSeen(running: Watched<Results>, what: string): Promise<void> {
-  const seen = (await Promise.all(running.promises)).map((result) => level(result["seen"], "what a run saw"));
-  expectEqual(seen, [0, 1, 2], `what three runs saw, ${what}`);
-}
+const expectInTurn = (running: Watched<Results>, what: string): Promise<void> =>
+  expectSeen(running.promises, [0, 1, 2], `what three runs saw, ${what}`);
 
 const executables: readonly ConformanceCase[] = [
   scriptedCase("order/dispose/an-executable-waits-for-its-runs", shifting(), async (backend) => {
@@ -75,17 +84,9 @@ const executables: readonly ConformanceCase[] = [
       const behind = later(other.run(by(1)));
       await gone;
       await expectEnded(running, "the disposal of their executable");
-      await expectSeen(running, "whose executable was disposed behind them");
-      expectEqual(
-        level((await behind)["seen"], "what a run saw"),
-        3,
-        "what the run of another executable saw behind them",
-      );
-      expectEqual(
-        levelOfAll(await state.read(), "a read"),
-        4,
-        "the state after four runs, a disposal between them",
-      );
+      await expectInTurn(running, "whose executable was disposed behind them");
+      await expectSeen([behind], [3], "what the run of another executable saw behind them");
+      await expectRead(state.read(), 4, "the state after four runs, a disposal between them");
       await other.dispose();
       await state.dispose();
     },
@@ -116,14 +117,10 @@ const states: readonly ConformanceCase[] = [
     );
     await gone;
     await expectEnded(new Watched<unknown>([reading, writing, last]), "the disposal of their state");
-    await expectSeen(running, "whose state was disposed behind them");
-    expectEqual(
-      levelOfAll(await reading, "a read"),
-      3,
-      "what was read behind three runs, before the disposal",
-    );
+    await expectInTurn(running, "whose state was disposed behind them");
+    await expectRead(reading, 3, "what was read behind three runs, before the disposal");
     await writing;
-    expectEqual(levelOfAll(await last, "a read"), 50, "what was read behind a write, before the disposal");
+    await expectRead(last, 50, "what was read behind a write, before the disposal");
     await late;
     await executable.dispose();
     expectEqual(backend.stats(), before, "stats after the disposals");
@@ -150,7 +147,7 @@ const twice: readonly ConformanceCase[] = Object.entries(ENDS).map(([name, ends]
     await gone.at(-1);
     await expectEnded(running, "two disposals");
     await Promise.all(gone);
-    await expectSeen(running, "with disposals called twice behind them");
+    await expectInTurn(running, "with disposals called twice behind them");
     for (const each of [executable, state]) await each.dispose();
     expectEqual(backend.stats(), before, "stats after everything was disposed, and once more");
   }),

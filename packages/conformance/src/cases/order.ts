@@ -1,61 +1,59 @@
 /** Calls that are not awaited take effect one after another, in the order in which they were made. */
-import type { Backend, Executable, HostTensor, State } from "@mp/graph";
+import type { HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { refill } from "../held-data.js";
 import { adding, at, buildGraph, doubling, f32, scalar, valueType } from "../small-graphs.js";
-import { allAt, another, by, growing, later, level, levelOfAll, turn, withGrowing } from "./growing.js";
+import {
+  allAt,
+  another,
+  by,
+  expectRead,
+  expectSeen,
+  growing,
+  later,
+  level,
+  turn,
+  withGrowing,
+} from "./growing.js";
 import { profileCase } from "./kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
-
-const growingCase = (
-  id: string,
-  body: (state: State, executable: Executable, backend: Backend) => Promise<void>,
-): ConformanceCase =>
-  scriptedCase(`order/${id}`, growing().graph, (backend) =>
-    withGrowing(backend, (state, executable) => body(state, executable, backend)),
-  );
+import { stateCase } from "./state-case.js";
 
 const reads: readonly ConformanceCase[] = [
-  growingCase("reads/wait-for-the-runs-before-them", async (state, executable) => {
+  stateCase("order/reads/wait-for-the-runs-before-them", growing, async (state, executable) => {
     const runs = [1, 2, 3].map(() => later(executable.run(by(1))));
     const between = later(state.read());
     const [one, all] = [later(state.read(["c"])), later(state.read())];
     runs.push(later(executable.run(by(1))));
     const last = later(state.read());
     await Promise.all(runs);
-    expectEqual(levelOfAll(await between, "a read"), 3, "what was read behind three runs");
+    await expectRead(between, 3, "what was read behind three runs");
     expectEqual(level((await one)["c"], "a read"), 3, "what was read of one slot behind three runs");
-    expectEqual(levelOfAll(await all, "a read"), 3, "what the next read gave");
-    expectEqual(levelOfAll(await last, "a read"), 4, "what was read behind four runs");
+    await expectRead(all, 3, "what the next read gave");
+    await expectRead(last, 4, "what was read behind four runs");
   }),
-  growingCase("reads/come-before-the-runs-after-them", async (state, executable) => {
+  stateCase("order/reads/come-before-the-runs-after-them", growing, async (state, executable) => {
     await executable.run(by(1));
     const early = later(state.read());
     const running = [1, 1].map((amount) => later(executable.run(by(amount))));
-    expectEqual(levelOfAll(await early, "a read"), 1, "what was read before two more runs were called");
+    await expectRead(early, 1, "what was read before two more runs were called");
     await Promise.all(running);
   }),
-  growingCase("commits/are-seen-whole", async (state, executable, backend) => {
+  stateCase("order/commits/are-seen-whole", growing, async (state, executable, backend) => {
     const other = await another(backend, state);
     const reading: Promise<void>[] = [];
     let called = 0;
     const look = (): void => {
       const want = called;
-      const check = state
-        .read()
-        .then((values) =>
-          expectEqual(levelOfAll(values, "a read"), want, `what was read behind ${want} runs`),
-        );
+      const check = expectRead(state.read(), want, `what was read behind ${want} runs`);
       reading.push(later(check));
     };
     const running = [];
     for (const wait of [0, 0, 1, 0, 2, 3, 0, 0, 1, 0, 4, 0]) {
       const run = (called % 3 === 1 ? other : executable).run(by(1));
       const before = called++;
-      const check = run.then(({ seen }) =>
-        expectEqual(level(seen, "what a run saw"), before, `what run ${before} saw of the last slot`),
-      );
+      const check = expectSeen([run], [before], `what run ${before} saw of the last slot`);
       running.push(later(check));
       look();
       for (let step = 0; step < wait; step++) {
@@ -73,59 +71,32 @@ const reads: readonly ConformanceCase[] = [
 ];
 
 const writes: readonly ConformanceCase[] = [
-  growingCase("writes/wait-for-the-runs-before-them", async (state, executable) => {
+  stateCase("order/writes/wait-for-the-runs-before-them", growing, async (state, executable) => {
     const runs = [1, 2, 3].map(() => later(executable.run(by(1))));
     const writing = later(state.write(allAt(100)));
     runs.push(later(executable.run(by(1))));
-    const seen = (await Promise.all(runs)).map((result) => level(result["seen"], "what a run saw"));
     await writing;
-    expectEqual(seen, [0, 1, 2, 100], "what three runs, and one behind a write of 100, saw");
-    expectEqual(
-      levelOfAll(await state.read(), "a read"),
-      101,
-      "the state after three runs, a write of 100 and a run",
-    );
+    await expectSeen(runs, [0, 1, 2, 100], "what three runs, and one behind a write of 100, saw");
+    await expectRead(state.read(), 101, "the state after three runs, a write of 100 and a run");
   }),
-  growingCase("writes/are-seen-whole", async (state, executable) => {
+  stateCase("order/writes/are-seen-whole", growing, async (state, executable) => {
     const calls: Promise<unknown>[] = [];
     for (const base of [10, 20, 30]) {
       calls.push(later(state.write(allAt(base))));
       const running = later(executable.run(by(1)));
-      calls.push(
-        later(
-          running.then(({ seen }) =>
-            expectEqual(level(seen, "what a run saw"), base, `what a run saw behind a write of ${base}`),
-          ),
-        ),
-      );
-      calls.push(
-        later(
-          state
-            .read()
-            .then((values) =>
-              expectEqual(
-                levelOfAll(values, "a read"),
-                base + 1,
-                `the state after a write of ${base} and a run`,
-              ),
-            ),
-        ),
-      );
+      calls.push(later(expectSeen([running], [base], `what a run saw behind a write of ${base}`)));
+      calls.push(later(expectRead(state.read(), base + 1, `the state after a write of ${base} and a run`)));
       if (base === 20) await turn();
     }
     await Promise.all(calls);
   }),
-  growingCase("writes/take-their-values-when-called", async (state, executable) => {
+  stateCase("order/writes/take-their-values-when-called", growing, async (state, executable) => {
     const values = allAt(1);
     const running = later(executable.run(by(1)));
     const writing = later(state.write(values));
     for (const value of Object.values(values)) refill(value, f32(7, 7, 7));
     await Promise.all([running, writing]);
-    expectEqual(
-      levelOfAll(await state.read(), "a read"),
-      1,
-      "what was written, whose arrays have changed since the call,",
-    );
+    await expectRead(state.read(), 1, "what was written, whose arrays have changed since the call,");
   }),
 ];
 
@@ -148,20 +119,23 @@ const inputs: readonly ConformanceCase[] = [
       }
     }),
   ),
-  growingCase("runs/of-a-state-take-their-inputs-when-called", async (_, executable) => {
+  stateCase("order/runs/of-a-state-take-their-inputs-when-called", growing, async (_, executable) => {
     const amount = scalar(0);
     const running = [1, 2, 4, 8].map((value) => {
       refill(amount, scalar(value));
       return later(executable.run({ by: amount }));
     });
     refill(amount, scalar(1000));
-    const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
-    expectEqual(seen, [0, 1, 3, 7], "what runs saw that were fed one array, refilled before each call,");
+    await expectSeen(
+      running,
+      [0, 1, 3, 7],
+      "what runs saw that were fed one array, refilled before each call,",
+    );
   }),
 ];
 
 const compiling: readonly ConformanceCase[] = [
-  growingCase("compile/leaves-queued-runs-alone", async (state, executable, backend) => {
+  stateCase("order/compile/leaves-queued-runs-alone", growing, async (state, executable, backend) => {
     const running: Promise<Readonly<Record<string, HostTensor>>>[] = [];
     const call = (of = executable): void => void running.push(later(of.run(by(1))));
     call();
@@ -176,13 +150,12 @@ const compiling: readonly ConformanceCase[] = [
     call();
     await other.dispose();
     call(more);
-    const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
-    expectEqual(seen, [0, 1, 2, 3, 4, 5, 6, 7], "what runs saw while others were compiled for their state");
-    expectEqual(
-      levelOfAll(await state.read(), "a read"),
-      8,
-      "the state after eight runs, compilations between them",
+    await expectSeen(
+      running,
+      [0, 1, 2, 3, 4, 5, 6, 7],
+      "what runs saw while others were compiled for their state",
     );
+    await expectRead(state.read(), 8, "the state after eight runs, compilations between them");
     await more.dispose();
   }),
   scriptedCase("order/compile/leaves-runs-without-a-state-alone", [doubling, adding], (backend) =>
@@ -245,33 +218,13 @@ const apart: readonly ConformanceCase[] = [
       ),
     ),
   ),
-  growingCase("states/keep-their-runs-apart", async (first, executable, backend) => {
+  stateCase("order/states/keep-their-runs-apart", growing, async (first, executable, backend) => {
     await withGrowing(backend, async (second, other) => {
       const calls: Promise<unknown>[] = [];
       for (let step = 1; step <= 5; step++) {
         calls.push(later(executable.run(by(1))), later(other.run(by(100))));
-        calls.push(
-          later(
-            first
-              .read()
-              .then((values) =>
-                expectEqual(levelOfAll(values, "a read"), step, "one of two states that run at once"),
-              ),
-          ),
-        );
-        calls.push(
-          later(
-            second
-              .read()
-              .then((values) =>
-                expectEqual(
-                  levelOfAll(values, "a read"),
-                  100 * step,
-                  "the other of two states that run at once",
-                ),
-              ),
-          ),
-        );
+        calls.push(later(expectRead(first.read(), step, "one of two states that run at once")));
+        calls.push(later(expectRead(second.read(), 100 * step, "the other of two states that run at once")));
       }
       await Promise.all(calls);
     });
@@ -283,9 +236,8 @@ const apart: readonly ConformanceCase[] = [
       running.push(later(executable.run(by(1))));
       const read = later(state.read());
       await profiling;
-      const seen = (await Promise.all(running)).map((result) => level(result["seen"], "what a run saw"));
-      expectEqual(seen, [0, 1, 12], "what two runs, and one behind a profiled run that adds 10, saw");
-      expectEqual(levelOfAll(await read, "a read"), 13, "the state after all of them");
+      await expectSeen(running, [0, 1, 12], "what two runs, and one behind a profiled run that adds 10, saw");
+      await expectRead(read, 13, "the state after all of them");
     }),
   ),
 ];

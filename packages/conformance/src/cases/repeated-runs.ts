@@ -19,6 +19,7 @@ import { later } from "./growing.js";
 import { profileCase } from "./kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 import { stepping, withState } from "./kinds/with-state.js";
+import { expectSlots, stateCase } from "./state-case.js";
 
 const LENGTHS = [1, 5, 1031];
 
@@ -126,18 +127,16 @@ const feeds: readonly ConformanceCase[] = [
       }
     }),
   ),
-  scriptedCase("repeat/runs/are-done-each-time", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      const inputs = { x: await backend.upload(f32(1, 1)), go: await backend.upload(flag(true)) };
-      for (let turn = 0; turn < 4; turn++) {
-        const { seen } = await executable.run(inputs);
-        expectSame(seen, f32(turn, 10 + turn), `what run ${turn} on the same inputs saw`);
-      }
-      expectSame((await state.read())["count"], scalar(4), "the count after four runs on the same inputs");
-      inputs.x.dispose();
-      inputs.go.dispose();
-    }),
-  ),
+  stateCase("repeat/runs/are-done-each-time", stepping, async (state, executable, backend) => {
+    const inputs = { x: await backend.upload(f32(1, 1)), go: await backend.upload(flag(true)) };
+    for (let turn = 0; turn < 4; turn++) {
+      const { seen } = await executable.run(inputs);
+      expectSame(seen, f32(turn, 10 + turn), `what run ${turn} on the same inputs saw`);
+    }
+    expectSame((await state.read())["count"], scalar(4), "the count after four runs on the same inputs");
+    inputs.x.dispose();
+    inputs.go.dispose();
+  }),
 ];
 
 /** Gathers at an index that may be out of range; then some engines fail, and others read arbitrary memory. */
@@ -187,37 +186,30 @@ const failures: readonly ConformanceCase[] = [
       const counter = await backend.compile(counting().graph, { state, bindings: counting().bindings });
       if (!(await fails(executable.run(OUTSIDE())))) await state.write(gathering().values);
       await counter.run({});
-      const now = await state.read();
-      expectSame(
-        now["weight"],
-        f32(1, 2),
-        "the weight after a failed run and a good one that does not touch it",
-      );
-      expectSame(now["count"], scalar(1), "the count after a failed run and a good one");
+      await expectSlots(state, { weight: f32(1, 2), count: scalar(1) }, "after a failed run and a good one");
       await executable.run(INSIDE());
-      const last = await state.read();
-      expectSame(last["weight"], f32(2, 1), "the weight after a failed run and two good ones");
-      expectSame(last["count"], scalar(2), "the count after a failed run and two good ones");
+      await expectSlots(
+        state,
+        { weight: f32(2, 1), count: scalar(2) },
+        "after a failed run and two good ones",
+      );
       await counter.dispose();
     }),
   ),
-  scriptedCase("repeat/failed-run/stops-none-of-those-behind-it", gathering().graph, (backend) =>
-    withState(backend, gathering(), async (state, executable) => {
-      const before = later(executable.run(INSIDE()));
-      const failing = later(fails(executable.run(OUTSIDE())));
-      const behind = [1, 2].map(() => later(executable.run(INSIDE())));
-      const read = later(state.read());
-      expectSame((await before)["seen"], f32(1, 2), "what the run before a failing one saw");
-      const [failed, settled] = [await failing, await Promise.allSettled(behind)];
-      const reasons = settled.map((one) => (one.status === "rejected" ? String(one.reason) : "done"));
-      expectEqual(reasons, ["done", "done"], "what became of two runs behind a failing one");
-      const now = await read;
-      // Where the engine did not fail, the weight may have any value.
-      if (failed)
-        expectSame(now["weight"], f32(2, 1), "the weight after three good runs and one that failed");
-      expectSame(now["count"], scalar(failed ? 3 : 4), "the count after them");
-    }),
-  ),
+  stateCase("repeat/failed-run/stops-none-of-those-behind-it", gathering, async (state, executable) => {
+    const before = later(executable.run(INSIDE()));
+    const failing = later(fails(executable.run(OUTSIDE())));
+    const behind = [1, 2].map(() => later(executable.run(INSIDE())));
+    const read = later(state.read());
+    expectSame((await before)["seen"], f32(1, 2), "what the run before a failing one saw");
+    const [failed, settled] = [await failing, await Promise.allSettled(behind)];
+    const reasons = settled.map((one) => (one.status === "rejected" ? String(one.reason) : "done"));
+    expectEqual(reasons, ["done", "done"], "what became of two runs behind a failing one");
+    const now = await read;
+    // Where the engine did not fail, the weight may have any value.
+    if (failed) expectSame(now["weight"], f32(2, 1), "the weight after three good runs and one that failed");
+    expectSame(now["count"], scalar(failed ? 3 : 4), "the count after them");
+  }),
   scriptedCase("repeat/failed-run/leaves-no-input-behind", adding, (backend) =>
     withExecutable(backend, adding, async (executable) => {
       const held = await backend.upload(f32(5, 5, 5));
@@ -266,9 +258,7 @@ async function stepBoth(state: State, executable: Executable): Promise<void> {
     }
     if (go) weight += 1;
     const what = `${isProfiled ? "profiled " : ""}step ${step}, ${go ? "applied" : "skipped"}`;
-    const now = await state.read();
-    expectSame(now["weight"], f32(weight, 10 + weight), `the weight after ${what},`);
-    expectSame(now["count"], scalar(step + 1), `the count after ${what},`);
+    await expectSlots(state, { weight: f32(weight, 10 + weight), count: scalar(step + 1) }, `after ${what},`);
   }
 }
 

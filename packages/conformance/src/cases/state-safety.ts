@@ -13,6 +13,7 @@ import { generate, hostData, specialValues } from "../host-data.js";
 import { at, buildGraph, doubling, f32, flag, scalar, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 import { read, type Setup, stepping, type Values, withState } from "./kinds/with-state.js";
+import { expectSlots, stateCase } from "./state-case.js";
 
 /** Gathers at an input index, which may be out of range, to replace a slot. */
 const failing = (): Setup => ({
@@ -31,63 +32,53 @@ const failing = (): Setup => ({
 });
 
 const failures: readonly ConformanceCase[] = [
-  scriptedCase("state/failure/a-refused-run-changes-nothing", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      await expectCode("MP_SHAPE_MISMATCH", "run with a wrong shape", () =>
-        executable.run({ x: f32(1), go: flag(true) }),
-      );
-      await expectCode("MP_INVALID_ARGUMENT", "run that feeds what the state feeds", () =>
-        executable.run({ x: f32(1, 1), go: flag(true), weight: f32(9, 9) }),
-      );
-      const now = await state.read();
-      expectSame(now["weight"], f32(0, 10), "the weight after refused runs");
-      expectSame(now["count"], scalar(0), "the count after refused runs");
-    }),
-  ),
+  stateCase("state/failure/a-refused-run-changes-nothing", stepping, async (state, executable) => {
+    await expectCode("MP_SHAPE_MISMATCH", "run with a wrong shape", () =>
+      executable.run({ x: f32(1), go: flag(true) }),
+    );
+    await expectCode("MP_INVALID_ARGUMENT", "run that feeds what the state feeds", () =>
+      executable.run({ x: f32(1, 1), go: flag(true), weight: f32(9, 9) }),
+    );
+    await expectSlots(state, { weight: f32(0, 10), count: scalar(0) }, "after refused runs");
+  }),
   // An engine that does not check may read arbitrary memory; one that fails must not have committed half of the step.
-  scriptedCase("state/failure/a-failed-run-changes-nothing", failing().graph, (backend) =>
-    withState(backend, failing(), async (state, executable) => {
-      let failed = false;
-      try {
-        await executable.run({ index: hostData("i32", [0, 1_000_000]) });
-      } catch (error) {
-        failed = true;
-        const coded = MpError.is(error, "MP_OUT_OF_RANGE") || MpError.is(error, "MP_BACKEND_FAILED");
-        expectThat(
-          coded,
-          `an index outside its axis fails with ${String(error)}, want MP_OUT_OF_RANGE or MP_BACKEND_FAILED`,
-        );
-      }
-      if (failed) {
-        const now = await state.read();
-        expectSame(now["weight"], f32(1, 2), "the weight after a failed run");
-        expectSame(now["count"], scalar(0), "the count after a failed run");
-      } else {
-        await state.write(failing().values);
-      }
-      await executable.run({ index: hostData("i32", [1, 0]) });
-      expectSame((await state.read())["weight"], f32(2, 1), "the weight after a good run");
-    }),
-  ),
-  scriptedCase("state/failure/a-refused-write-changes-nothing", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state) => {
-      const wrong: readonly (readonly [
-        "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH" | "MP_INVALID_ARGUMENT",
-        Values,
-      ])[] = [
-        ["MP_SHAPE_MISMATCH", { count: scalar(5), weight: f32(1, 2, 3) }],
-        ["MP_DTYPE_MISMATCH", { count: scalar(5), weight: generate("i32", [2], () => 0) }],
-        ["MP_INVALID_ARGUMENT", { count: scalar(5), stranger: f32(1) }],
-      ];
-      for (const [code, values] of wrong) {
-        await expectCode(code, `write of ${Object.keys(values).join(" and ")}`, () => state.write(values));
-        expectEqual(await read(state, "count"), 0, "a slot whose neighbour was refused");
-      }
-      await expectCode("MP_INVALID_ARGUMENT", "read of a slot that is not there", () =>
-        state.read(["stranger"]),
+  stateCase("state/failure/a-failed-run-changes-nothing", failing, async (state, executable) => {
+    let failed = false;
+    try {
+      await executable.run({ index: hostData("i32", [0, 1_000_000]) });
+    } catch (error) {
+      failed = true;
+      const coded = MpError.is(error, "MP_OUT_OF_RANGE") || MpError.is(error, "MP_BACKEND_FAILED");
+      expectThat(
+        coded,
+        `an index outside its axis fails with ${String(error)}, want MP_OUT_OF_RANGE or MP_BACKEND_FAILED`,
       );
-    }),
-  ),
+    }
+    if (failed) {
+      await expectSlots(state, { weight: f32(1, 2), count: scalar(0) }, "after a failed run");
+    } else {
+      await state.write(failing().values);
+    }
+    await executable.run({ index: hostData("i32", [1, 0]) });
+    expectSame((await state.read())["weight"], f32(2, 1), "the weight after a good run");
+  }),
+  stateCase("state/failure/a-refused-write-changes-nothing", stepping, async (state) => {
+    const wrong: readonly (readonly [
+      "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH" | "MP_INVALID_ARGUMENT",
+      Values,
+    ])[] = [
+      ["MP_SHAPE_MISMATCH", { count: scalar(5), weight: f32(1, 2, 3) }],
+      ["MP_DTYPE_MISMATCH", { count: scalar(5), weight: generate("i32", [2], () => 0) }],
+      ["MP_INVALID_ARGUMENT", { count: scalar(5), stranger: f32(1) }],
+    ];
+    for (const [code, values] of wrong) {
+      await expectCode(code, `write of ${Object.keys(values).join(" and ")}`, () => state.write(values));
+      expectEqual(await read(state, "count"), 0, "a slot whose neighbour was refused");
+    }
+    await expectCode("MP_INVALID_ARGUMENT", "read of a slot that is not there", () =>
+      state.read(["stranger"]),
+    );
+  }),
 ];
 
 type Code = "MP_SHAPE_MISMATCH" | "MP_DTYPE_MISMATCH" | "MP_INVALID_ARGUMENT";
@@ -205,9 +196,7 @@ const keeping: readonly ConformanceCase[] = (["f32", "f16", "bf16", "i32", "i64"
       withState(backend, setup(), async (state, executable) => {
         const zeros = (): HostTensor => generate(dtype, value.shape, () => 0);
         for (let step = 0; step < 3; step++) await executable.run({ go: flag(false), fed: zeros() });
-        const now = await state.read();
-        expectSame(now["kept"], value, `a ${dtype} slot after skipped steps`);
-        expectSame(now["passed"], value, `a ${dtype} slot that was passed on`);
+        await expectSlots(state, { kept: value, passed: value }, "after skipped steps");
         await executable.run({ go: flag(true), fed: zeros() });
         expectSame((await state.read())["kept"], zeros(), `a ${dtype} slot after an applied step`);
       }),

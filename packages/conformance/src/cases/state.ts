@@ -5,62 +5,53 @@ import { expectEqual } from "../expectations.js";
 import { at, buildGraph, f32, flag, sum, valueType } from "../small-graphs.js";
 import { expectSame, scriptedCase } from "./kinds/scripted-case.js";
 import { read, type Setup, stepping, withState } from "./kinds/with-state.js";
+import { expectSlots, stateCase } from "./state-case.js";
 
 /** Whether each step commits. All patterns occur that could confuse two sets of buffers. */
 const DECISIONS = [true, false, false, true, true, false, true, false, false, false, true, true];
 
 const committing: readonly ConformanceCase[] = [
-  scriptedCase("state/commit/each-group-at-its-own-time", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      let weight = 0;
-      for (const [step, go] of DECISIONS.entries()) {
-        const results = await executable.run({ x: f32(1, 1), go: flag(go) });
-        expectSame(results["seen"], f32(weight, 10 + weight), `the weight that step ${step} saw`);
-        if (go) weight += 1;
-        expectEqual(await read(state, "count"), step + 1, `the count after step ${step}`);
-        expectSame(
-          (await state.read(["weight"]))["weight"],
-          f32(weight, 10 + weight),
-          `the weight after step ${step}`,
-        );
-      }
-    }),
-  ),
-  // Reads between the steps could hide a step that used values which an earlier one had not committed.
-  scriptedCase("state/commit/also-when-no-one-looks-in-between", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      for (const go of DECISIONS) await executable.run({ x: f32(1, 1), go: flag(go) });
-      const applied = DECISIONS.filter((go) => go).length;
-      expectSame((await state.read())["weight"], f32(applied, 10 + applied), "the weight at the end");
-      expectEqual(await read(state, "count"), DECISIONS.length, "the count at the end");
-    }),
-  ),
-  scriptedCase("state/commit/results-leave-out-what-a-slot-takes", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (_, executable) => {
-      const results = await executable.run({ x: f32(1, 1), go: flag(true) });
-      expectEqual(Object.keys(results).sort(), ["applied", "seen"], "the names of the results");
-      expectEqual(results["applied"]?.data[0], 1, "the flag, which is a result too");
-    }),
-  ),
-  scriptedCase("state/commit/non-finite-values-are-no-reason", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      // Only the flag in the graph decides.
-      await executable.run({ x: f32(Number.NaN, Number.POSITIVE_INFINITY), go: flag(true) });
+  stateCase("state/commit/each-group-at-its-own-time", stepping, async (state, executable) => {
+    let weight = 0;
+    for (const [step, go] of DECISIONS.entries()) {
+      const results = await executable.run({ x: f32(1, 1), go: flag(go) });
+      expectSame(results["seen"], f32(weight, 10 + weight), `the weight that step ${step} saw`);
+      if (go) weight += 1;
+      expectEqual(await read(state, "count"), step + 1, `the count after step ${step}`);
       expectSame(
-        (await state.read())["weight"],
-        f32(Number.NaN, Number.POSITIVE_INFINITY),
-        "a weight that was applied",
+        (await state.read(["weight"]))["weight"],
+        f32(weight, 10 + weight),
+        `the weight after step ${step}`,
       );
-    }),
-  ),
-  scriptedCase("state/commit/a-skipped-non-finite-step-leaves-no-trace", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      await executable.run({ x: f32(Number.NaN, Number.NEGATIVE_INFINITY), go: flag(false) });
-      expectSame((await state.read())["weight"], f32(0, 10), "a weight that was not");
-      await executable.run({ x: f32(1, 1), go: flag(true) });
-      expectSame((await state.read())["weight"], f32(1, 11), "the weight a step later");
-    }),
-  ),
+    }
+  }),
+  // Reads between the steps could hide a step that used values which an earlier one had not committed.
+  stateCase("state/commit/also-when-no-one-looks-in-between", stepping, async (state, executable) => {
+    for (const go of DECISIONS) await executable.run({ x: f32(1, 1), go: flag(go) });
+    const applied = DECISIONS.filter((go) => go).length;
+    expectSame((await state.read())["weight"], f32(applied, 10 + applied), "the weight at the end");
+    expectEqual(await read(state, "count"), DECISIONS.length, "the count at the end");
+  }),
+  stateCase("state/commit/results-leave-out-what-a-slot-takes", stepping, async (_, executable) => {
+    const results = await executable.run({ x: f32(1, 1), go: flag(true) });
+    expectEqual(Object.keys(results).sort(), ["applied", "seen"], "the names of the results");
+    expectEqual(results["applied"]?.data[0], 1, "the flag, which is a result too");
+  }),
+  stateCase("state/commit/non-finite-values-are-no-reason", stepping, async (state, executable) => {
+    // Only the flag in the graph decides.
+    await executable.run({ x: f32(Number.NaN, Number.POSITIVE_INFINITY), go: flag(true) });
+    expectSame(
+      (await state.read())["weight"],
+      f32(Number.NaN, Number.POSITIVE_INFINITY),
+      "a weight that was applied",
+    );
+  }),
+  stateCase("state/commit/a-skipped-non-finite-step-leaves-no-trace", stepping, async (state, executable) => {
+    await executable.run({ x: f32(Number.NaN, Number.NEGATIVE_INFINITY), go: flag(false) });
+    expectSame((await state.read())["weight"], f32(0, 10), "a weight that was not");
+    await executable.run({ x: f32(1, 1), go: flag(true) });
+    expectSame((await state.read())["weight"], f32(1, 11), "the weight a step later");
+  }),
 ];
 
 const swapping = (): Setup => ({
@@ -134,99 +125,75 @@ const reading = (): Setup => ({
 });
 
 const wiring: readonly ConformanceCase[] = [
-  scriptedCase("state/wiring/slots-swap", swapping().graph, (backend) =>
-    withState(backend, swapping(), async (state, executable) => {
-      for (let run = 1; run <= 5; run++) {
-        await executable.run({});
-        const [a, b] = run % 2 === 1 ? [f32(3, 4), f32(1, 2)] : [f32(1, 2), f32(3, 4)];
-        const now = await state.read();
-        expectSame(now["a"], a, `a after swap ${run}`);
-        expectSame(now["b"], b, `b after swap ${run}`);
-      }
-    }),
-  ),
-  scriptedCase("state/wiring/one-value-for-two-slots", forking().graph, (backend) =>
-    withState(backend, forking(), async (state, executable) => {
-      const steps = [true, false, false, true];
-      let [a, b] = [1, 10];
-      for (const go of steps) {
-        const { total } = await executable.run({ go: flag(go) });
-        const both = a + b;
-        expectSame(total, f32(both, 2 * both), "the value as a result");
-        if (go) a = both;
-        b = both;
-        const now = await state.read();
-        expectSame(now["a"], f32(a, 2 * a), "the slot that commits when applied");
-        expectSame(now["b"], f32(b, 2 * b), "the slot that always commits");
-      }
-    }),
-  ),
-  scriptedCase("state/wiring/one-output-for-two-slots", sharingOutput().graph, (backend) =>
-    withState(backend, sharingOutput(), async (state, executable) => {
-      let [a, b] = [1, 10];
-      for (const go of DECISIONS) {
-        expectEqual(Object.keys(await executable.run({ go: flag(go) })), ["go"], "the names of the results");
-        const both = a + b;
-        if (go) a = both;
-        b = both;
-        const now = await state.read();
-        expectSame(now["a"], f32(a, 2 * a), "the slot that commits when applied");
-        expectSame(now["b"], f32(b, 2 * b), "the slot that always commits");
-      }
-    }),
-  ),
-  scriptedCase("state/wiring/reads-constants-and-strangers", reading().graph, (backend) =>
-    withState(backend, reading(), async (state, executable) => {
-      for (let run = 0; run < 3; run++) {
-        const { shown } = await executable.run({});
-        expectSame(shown, run === 0 ? f32(100, 200) : f32(105, 206), `what run ${run} shows`);
-        const now = await state.read();
-        expectSame(
-          now["x"],
-          f32(2 ** (run + 1), 2 ** (run + 2)),
-          `a slot read by two inputs, after run ${run}`,
-        );
-        expectSame(now["fixed"], f32(100, 200), "a slot that is only read");
-        expectSame(now["reset"], f32(5, 6), "a slot that takes a constant");
-        expectSame(now["unbound"], f32(7), "a slot that no input reads");
-      }
-    }),
-  ),
+  stateCase("state/wiring/slots-swap", swapping, async (state, executable) => {
+    for (let run = 1; run <= 5; run++) {
+      await executable.run({});
+      const [a, b] = run % 2 === 1 ? [f32(3, 4), f32(1, 2)] : [f32(1, 2), f32(3, 4)];
+      await expectSlots(state, { a, b }, `after swap ${run}`);
+    }
+  }),
+  stateCase("state/wiring/one-value-for-two-slots", forking, async (state, executable) => {
+    const steps = [true, false, false, true];
+    let [a, b] = [1, 10];
+    for (const go of steps) {
+      const { total } = await executable.run({ go: flag(go) });
+      const both = a + b;
+      expectSame(total, f32(both, 2 * both), "the value as a result");
+      if (go) a = both;
+      b = both;
+      await expectSlots(state, { a: f32(a, 2 * a), b: f32(b, 2 * b) }, "after a run");
+    }
+  }),
+  stateCase("state/wiring/one-output-for-two-slots", sharingOutput, async (state, executable) => {
+    let [a, b] = [1, 10];
+    for (const go of DECISIONS) {
+      expectEqual(Object.keys(await executable.run({ go: flag(go) })), ["go"], "the names of the results");
+      const both = a + b;
+      if (go) a = both;
+      b = both;
+      await expectSlots(state, { a: f32(a, 2 * a), b: f32(b, 2 * b) }, "after a run");
+    }
+  }),
+  stateCase("state/wiring/reads-constants-and-strangers", reading, async (state, executable) => {
+    for (let run = 0; run < 3; run++) {
+      const { shown } = await executable.run({});
+      expectSame(shown, run === 0 ? f32(100, 200) : f32(105, 206), `what run ${run} shows`);
+      await expectSlots(
+        state,
+        { x: f32(2 ** (run + 1), 2 ** (run + 2)), fixed: f32(100, 200), reset: f32(5, 6), unbound: f32(7) },
+        `after run ${run}`,
+      );
+    }
+  }),
 ];
 
 /** Two executables with one state, as in training and evaluation. */
 const sharing: readonly ConformanceCase[] = [
-  scriptedCase("state/sharing/executables-see-each-others-commits", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, train) => {
-      const evaluate = await backend.compile(doublingOf(2), {
-        state,
-        bindings: [{ slot: "weight", input: "x" }],
-      });
-      const other = await backend.compile(stepping().graph, {
-        state,
-        bindings: stepping().bindings,
-        applied: "applied",
-      });
-      let weight = 0;
-      for (const [index, go] of DECISIONS.entries()) {
-        const executable = index % 3 === 2 ? other : train;
-        await executable.run({ x: f32(1, 1), go: flag(go) });
-        if (go) weight += 1;
-        const { y } = await evaluate.run({});
-        expectSame(y, f32(2 * weight, 20 + 2 * weight), `what evaluation sees after step ${index}`);
-      }
-      await state.write({ weight: f32(50, 60) });
-      expectSame((await evaluate.run({}))["y"], f32(100, 120), "what evaluation sees of a write");
-      await train.run({ x: f32(1, 1), go: flag(true) });
-      expectSame(
-        (await evaluate.run({}))["y"],
-        f32(102, 122),
-        "what evaluation sees after a write and a step",
-      );
-      await evaluate.dispose();
-      await other.dispose();
-    }),
-  ),
+  stateCase("state/sharing/executables-see-each-others-commits", stepping, async (state, train, backend) => {
+    const evaluate = await backend.compile(doublingOf(2), {
+      state,
+      bindings: [{ slot: "weight", input: "x" }],
+    });
+    const other = await backend.compile(stepping().graph, {
+      state,
+      bindings: stepping().bindings,
+      applied: "applied",
+    });
+    let weight = 0;
+    for (const [index, go] of DECISIONS.entries()) {
+      const executable = index % 3 === 2 ? other : train;
+      await executable.run({ x: f32(1, 1), go: flag(go) });
+      if (go) weight += 1;
+      const { y } = await evaluate.run({});
+      expectSame(y, f32(2 * weight, 20 + 2 * weight), `what evaluation sees after step ${index}`);
+    }
+    await state.write({ weight: f32(50, 60) });
+    expectSame((await evaluate.run({}))["y"], f32(100, 120), "what evaluation sees of a write");
+    await train.run({ x: f32(1, 1), go: flag(true) });
+    expectSame((await evaluate.run({}))["y"], f32(102, 122), "what evaluation sees after a write and a step");
+    await evaluate.dispose();
+    await other.dispose();
+  }),
   scriptedCase("state/sharing/states-are-apart", stepping().graph, async (backend) => {
     await withState(backend, stepping(), (first, executable) =>
       withState(backend, stepping(), async (second) => {
@@ -236,33 +203,29 @@ const sharing: readonly ConformanceCase[] = [
       }),
     );
   }),
-  scriptedCase("state/sharing/runs-wait-their-turn", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      const other = await backend.compile(stepping().graph, {
-        state,
-        bindings: stepping().bindings,
-        applied: "applied",
-      });
-      // In pairs: to runs that alternate strictly, two queues that take turns look like one.
-      const runs = Array.from({ length: 10 }, (_, index) =>
-        (index % 4 < 2 ? executable : other).run({ x: f32(1, 1), go: flag(true) }),
-      );
-      const results = await Promise.all(runs);
-      results.forEach((result, index) => {
-        expectSame(result["seen"], f32(index, 10 + index), `what run ${index} of 10 at once saw`);
-      });
-      expectEqual(await read(state, "count"), 10, "the count after 10 runs at once");
-      await other.dispose();
-    }),
-  ),
-  scriptedCase("state/sharing/reads-are-never-torn", stepping().graph, (backend) =>
-    withState(backend, stepping(), async (state, executable) => {
-      const running = executable.run({ x: f32(1, 1), go: flag(true) });
-      const now = await state.read();
-      await running;
-      expectEqual(now["weight"]?.data[0], now["count"]?.data[0], "of two slots that grow together, the one");
-    }),
-  ),
+  stateCase("state/sharing/runs-wait-their-turn", stepping, async (state, executable, backend) => {
+    const other = await backend.compile(stepping().graph, {
+      state,
+      bindings: stepping().bindings,
+      applied: "applied",
+    });
+    // In pairs: to runs that alternate strictly, two queues that take turns look like one.
+    const runs = Array.from({ length: 10 }, (_, index) =>
+      (index % 4 < 2 ? executable : other).run({ x: f32(1, 1), go: flag(true) }),
+    );
+    const results = await Promise.all(runs);
+    results.forEach((result, index) => {
+      expectSame(result["seen"], f32(index, 10 + index), `what run ${index} of 10 at once saw`);
+    });
+    expectEqual(await read(state, "count"), 10, "the count after 10 runs at once");
+    await other.dispose();
+  }),
+  stateCase("state/sharing/reads-are-never-torn", stepping, async (state, executable) => {
+    const running = executable.run({ x: f32(1, 1), go: flag(true) });
+    const now = await state.read();
+    await running;
+    expectEqual(now["weight"]?.data[0], now["count"]?.data[0], "of two slots that grow together, the one");
+  }),
 ];
 
 function doublingOf(length: number): Graph {
