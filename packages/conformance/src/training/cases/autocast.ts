@@ -84,6 +84,17 @@ function policyCase(id: string, spec: PolicyCase): ConformanceCase {
 
 const one = (x: number): HostTensor => fill([1, 1], x);
 const y = (x: number): Tensors => ({ y: one(x) });
+const product: PolicyCase["body"] = (x, w) => ({ y: matMul(x, w) });
+
+/** A case on two numbers; the body is a product of matrices unless given. */
+const numbersCase = (
+  id: string,
+  policy: CastingPolicy,
+  [x, w]: readonly [number, number],
+  want: Tensors | undefined,
+  body: PolicyCase["body"] = product,
+): ConformanceCase =>
+  policyCase(id, { policy, inputs: { x: one(x), w: one(w) }, body, ...(want === undefined ? {} : { want }) });
 
 interface HalfFacts {
   readonly mixed: CastingPolicy;
@@ -128,44 +139,37 @@ function networkBody(x: Tensor, w: Tensor): TensorTree {
 const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((half) => {
   const { mixed, pure, roundsToOne } = facts[half];
   return [
-    policyCase(`mixed-${half}/operands-are-rounded`, {
-      policy: mixed,
-      inputs: { x: one(roundsToOne), w: one(1) },
-      body: (x, w) => ({ y: matMul(x, w) }),
-      want: y(1),
-    }),
+    numbersCase(`mixed-${half}/operands-are-rounded`, mixed, [roundsToOne, 1], y(1)),
     policyCase(`mixed-${half}/results-are-rounded`, {
       policy: mixed,
       inputs: { x: fill([1, 3], 1), w: fill([3, 1], half === "f16" ? 683 : 85.5) },
       body: (x, w) => ({ y: matMul(x, w) }),
       want: y(half === "f16" ? 2048 : 256),
     }),
-    policyCase(`mixed-${half}/activations-between-products-are-rounded`, {
-      policy: mixed,
-      inputs: { x: one(1), w: one(1) },
-      body: (x, w) => ({
-        y: matMul(relu(add(matMul(x, w), matMul(x, mul(w, half === "f16" ? 2 ** -11 : 2 ** -8)))), w),
-      }),
-      want: y(1),
-    }),
-    policyCase(`pure-${half}/additions-are-rounded`, {
-      policy: pure,
-      inputs: { x: one(half === "f16" ? 2048 : 256), w: one(1) },
-      body: (x, w) => ({ y: add(x, w) }),
-      want: y(half === "f16" ? 2048 : 256),
-    }),
-    policyCase(`manual-${half}/only-the-users-casts`, {
-      policy: manual().policy,
-      inputs: { x: one(roundsToOne), w: one(1) },
-      body: (x, w) => ({ y: matMul(x, w), z: cast(matMul(cast(x, half), cast(w, half)), "f32") }),
-      want: { y: one(roundsToOne), z: one(1) },
-    }),
-    policyCase(`mixed-${half}/a-users-cast-is-kept`, {
-      policy: mixed,
-      inputs: { x: one(roundsToOne), w: one(1) },
-      body: (x, w) => ({ y: mul(cast(cast(x, half), "f32"), w), z: mul(x, w) }),
-      want: { y: one(1), z: one(roundsToOne) },
-    }),
+    numbersCase(`mixed-${half}/activations-between-products-are-rounded`, mixed, [1, 1], y(1), (x, w) => ({
+      y: matMul(relu(add(matMul(x, w), matMul(x, mul(w, half === "f16" ? 2 ** -11 : 2 ** -8)))), w),
+    })),
+    numbersCase(
+      `pure-${half}/additions-are-rounded`,
+      pure,
+      [half === "f16" ? 2048 : 256, 1],
+      y(half === "f16" ? 2048 : 256),
+      (x, w) => ({ y: add(x, w) }),
+    ),
+    numbersCase(
+      `manual-${half}/only-the-users-casts`,
+      manual().policy,
+      [roundsToOne, 1],
+      { y: one(roundsToOne), z: one(1) },
+      (x, w) => ({ y: matMul(x, w), z: cast(matMul(cast(x, half), cast(w, half)), "f32") }),
+    ),
+    numbersCase(
+      `mixed-${half}/a-users-cast-is-kept`,
+      mixed,
+      [roundsToOne, 1],
+      { y: one(1), z: one(roundsToOne) },
+      (x, w) => ({ y: mul(cast(cast(x, half), "f32"), w), z: mul(x, w) }),
+    ),
     policyCase(`mixed-${half}/sums-stay-in-f32`, {
       policy: mixed,
       inputs: { x: fill([1, 1], 1), w: fill([1, 70_000], 1) },
@@ -175,38 +179,41 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
       }),
       want: { y: one(70_000), z: one(1) },
     }),
-    policyCase(`mixed-${half}/a-scope-in-f32-is-in-f32`, {
-      policy: mixed.with({ scopes: { head: "f32" } }),
-      inputs: { x: one(roundsToOne), w: one(1) },
-      body: (x, w) => ({ y: scope("head", () => matMul(x, w)), z: scope("body", () => matMul(x, w)) }),
-      want: { y: one(roundsToOne), z: one(1) },
-    }),
-    policyCase(`mixed-${half}/an-op-in-f32-is-in-f32`, {
-      policy: mixed.with({ ops: { MatMul: "f32" } }),
-      inputs: { x: one(roundsToOne), w: one(1) },
-      body: (x, w) => ({ y: matMul(x, w) }),
-      want: y(roundsToOne),
-    }),
-    policyCase(`mixed-${half}/an-inner-policy-has-the-say`, {
-      policy: mixed,
-      inputs: { x: one(roundsToOne), w: one(1) },
-      body: (x, w) => ({
+    numbersCase(
+      `mixed-${half}/a-scope-in-f32-is-in-f32`,
+      mixed.with({ scopes: { head: "f32" } }),
+      [roundsToOne, 1],
+      { y: one(roundsToOne), z: one(1) },
+      (x, w) => ({ y: scope("head", () => matMul(x, w)), z: scope("body", () => matMul(x, w)) }),
+    ),
+    numbersCase(
+      `mixed-${half}/an-op-in-f32-is-in-f32`,
+      mixed.with({ ops: { MatMul: "f32" } }),
+      [roundsToOne, 1],
+      y(roundsToOne),
+    ),
+    numbersCase(
+      `mixed-${half}/an-inner-policy-has-the-say`,
+      mixed,
+      [roundsToOne, 1],
+      { y: one(roundsToOne), z: one(1) },
+      (x, w) => ({
         y: autocast((a: Tensor, b: Tensor) => matMul(a, b), float32().policy)(x, w),
         z: matMul(x, w),
       }),
-      want: { y: one(roundsToOne), z: one(1) },
-    }),
+    ),
     policyCase(`mixed-${half}/integers-are-left-alone`, {
       policy: mixed,
       inputs: { x: generate("i32", [1, 1], () => 70_001), w: one(1) },
       body: (x, w) => ({ y: add(x, 0), z: matMul(w, w) }),
       want: { y: generate("i32", [1, 1], () => 70_001), z: one(1) },
     }),
-    policyCase(`half-output-${half}/results-take-the-output-dtype`, {
-      policy: castingPolicy({ compute: half, output: half }),
-      inputs: { x: one(3), w: one(2) },
-      body: (x, w) => ({ y: matMul(x, w) }),
-    }),
+    numbersCase(
+      `half-output-${half}/results-take-the-output-dtype`,
+      castingPolicy({ compute: half, output: half }),
+      [3, 2],
+      undefined,
+    ),
     policyCase(`mixed-${half}/a-network-with-its-gradients`, {
       policy: mixed,
       inputs: network,
@@ -221,74 +228,56 @@ const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flat
 });
 
 const ranges: readonly ConformanceCase[] = [
-  policyCase("mixed-f16/products-overflow-as-halves-do", {
-    policy: mixedFloat16().policy,
-    inputs: { x: one(300), w: one(300) },
-    body: (x, w) => ({ y: matMul(x, w) }),
-    want: y(INFINITE),
-  }),
-  policyCase("mixed-bf16/products-reach-as-far-as-f32", {
-    policy: mixedBfloat16().policy,
-    inputs: { x: one(2 ** 60), w: one(2 ** 60) },
-    body: (x, w) => ({ y: matMul(x, w) }),
-    want: y(2 ** 120),
-  }),
-  policyCase("mixed-f16/exponentials-stay-in-f32", {
-    policy: mixedFloat16().policy,
-    inputs: { x: one(4), w: one(5) },
-    body: (x, w) => ({ y: exp(matMul(x, w)) }),
-  }),
-  policyCase("pure-f16/exponentials-overflow", {
-    policy: float16().policy.with({ output: "f32" }),
-    inputs: { x: one(4), w: one(5) },
-    body: (x, w) => ({ y: exp(matMul(x, w)) }),
-    want: y(INFINITE),
-  }),
-  policyCase("mixed-f16/the-two-halves-meet-in-f32", {
-    policy: manual().policy,
-    inputs: { x: one(1 + 2 ** -10), w: one(2 ** 100) },
-    body: (x, w) => ({ y: mul(cast(x, "f16"), cast(w, "bf16")) }),
-    want: y((1 + 2 ** -10) * 2 ** 100),
-  }),
-  policyCase("float32/casts-nothing", {
-    policy: float32().policy,
-    inputs: { x: one(1 + 2 ** -20), w: one(1) },
-    body: (x, w) => ({ y: matMul(x, w) }),
-    want: y(1 + 2 ** -20),
-  }),
+  numbersCase("mixed-f16/products-overflow-as-halves-do", mixedFloat16().policy, [300, 300], y(INFINITE)),
+  numbersCase(
+    "mixed-bf16/products-reach-as-far-as-f32",
+    mixedBfloat16().policy,
+    [2 ** 60, 2 ** 60],
+    y(2 ** 120),
+  ),
+  numbersCase("mixed-f16/exponentials-stay-in-f32", mixedFloat16().policy, [4, 5], undefined, (x, w) => ({
+    y: exp(matMul(x, w)),
+  })),
+  numbersCase(
+    "pure-f16/exponentials-overflow",
+    float16().policy.with({ output: "f32" }),
+    [4, 5],
+    y(INFINITE),
+    (x, w) => ({ y: exp(matMul(x, w)) }),
+  ),
+  numbersCase(
+    "mixed-f16/the-two-halves-meet-in-f32",
+    manual().policy,
+    [1 + 2 ** -10, 2 ** 100],
+    y((1 + 2 ** -10) * 2 ** 100),
+    (x, w) => ({ y: mul(cast(x, "f16"), cast(w, "bf16")) }),
+  ),
+  numbersCase("float32/casts-nothing", float32().policy, [1 + 2 ** -20, 1], y(1 + 2 ** -20)),
 ];
 
 /** Gradients are computed in the dtype of their forward node: those of products in the half, where they underflow. */
 const gradients: readonly ConformanceCase[] = [
-  policyCase("mixed-f16/gradients-underflow-as-halves-do", {
-    policy: float32().policy,
-    inputs: { x: one(1), w: one(1) },
-    body: (x, w) => ({ y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26) }),
-    want: y(0),
-  }),
-  policyCase("mixed-f16/a-seed-lifts-them", {
-    policy: float32().policy,
-    inputs: { x: one(1), w: one(1) },
-    body: (x, w) => ({ y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26, 2 ** 15) }),
-    want: y(2 ** -11),
-  }),
-  policyCase("mixed-bf16/gradients-do-not-underflow", {
-    policy: float32().policy,
-    inputs: { x: one(1), w: one(1) },
-    body: (x, w) => ({ y: gradientUnder(mixedBfloat16().policy, x, w, 2 ** -26) }),
-    want: y(2 ** -26),
-  }),
+  numbersCase("mixed-f16/gradients-underflow-as-halves-do", float32().policy, [1, 1], y(0), (x, w) => ({
+    y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26),
+  })),
+  numbersCase("mixed-f16/a-seed-lifts-them", float32().policy, [1, 1], y(2 ** -11), (x, w) => ({
+    y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26, 2 ** 15),
+  })),
+  numbersCase("mixed-bf16/gradients-do-not-underflow", float32().policy, [1, 1], y(2 ** -26), (x, w) => ({
+    y: gradientUnder(mixedBfloat16().policy, x, w, 2 ** -26),
+  })),
   // pytorch#105211: a weight cast for evaluation first was later used for training, without its gradient.
-  policyCase("mixed-f16/evaluation-beforehand-keeps-no-gradient-back", {
-    policy: mixedFloat16().policy,
-    inputs: { x: one(3), w: one(2) },
-    body: (x, w) => {
+  numbersCase(
+    "mixed-f16/evaluation-beforehand-keeps-no-gradient-back",
+    mixedFloat16().policy,
+    [3, 2],
+    { y: one(6), z: one(3) },
+    (x, w) => {
       const evaluated = matMul(x, w);
       const trained = grad((weight: Tensor) => reduceSum(cast(matMul(x, weight), "f32")))(w);
       return { y: evaluated, z: trained };
     },
-    want: { y: one(6), z: one(3) },
-  }),
+  ),
 ];
 
 /** dL/dw for L = size · Σ x·w, where size is split into two factors that are in range. */
