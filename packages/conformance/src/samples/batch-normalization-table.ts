@@ -9,7 +9,7 @@ import {
   type Tensor,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
-import { generate, hostData, inDType, randomData, toNumbers } from "../host-data.js";
+import { type Draws, generate, hostData, inDType, randomData, toNumbers } from "../host-data.js";
 import { farChannels } from "./far-rows.js";
 import { gradient, positivePoint, spread } from "./gradient-sample.js";
 import { EPSILONS, near0 } from "./normalization-table.js";
@@ -79,17 +79,31 @@ const manyAxes = (shapes: readonly Shape[]) => shapes.filter(({ length }) => len
 const normalizeChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
   ops.batchNormalization(x, scale, bias).y;
 
+/** A batch of that shape with a scale and a bias of each channel. */
+const normalize = (draws: Draws, x: HostTensor, epsilon: number, parameters: DType = "f32") => {
+  const channels = x.shape.slice(1, 2);
+  const parts = [
+    positives(inDType(draws, parameters), channels),
+    randomData(inDType(draws, parameters), channels),
+  ];
+  return sample<"BatchNormalization">({ epsilon }, x, ...parts);
+};
+
+/** The gradient of a batch, with the statistics that the forward op gives. */
+const normalizeBack = (draws: Draws, x: HostTensor, epsilon: number) =>
+  sample<"BatchNormalizationGradient">(
+    { epsilon },
+    randomData(draws, x.shape),
+    x,
+    positives(inDType(draws, "f32"), x.shape.slice(1, 2)),
+    ...statistics(x),
+  );
+
 export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
   BatchNormalization: {
     samples: (draws) => {
-      const of = (x: HostTensor, epsilon = 1e-5, parameters: DType = "f32") => {
-        const channels = [x.shape[1] ?? 1];
-        const parts = [
-          positives(inDType(draws, parameters), channels),
-          randomData(inDType(draws, parameters), channels),
-        ];
-        return sample<"BatchNormalization">({ epsilon }, x, ...parts);
-      };
+      const of = (x: HostTensor, epsilon = 1e-5, parameters: DType = "f32") =>
+        normalize(draws, x, epsilon, parameters);
       const values = CHANNELED.map((shape) => of(randomData(draws, shape)));
       const one = [2, 3, 4, 4];
       return {
@@ -107,16 +121,9 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       };
     },
     tails: (draws) =>
-      lengths(draws.dtype).map((length) => {
-        const shape = formAt(CHANNELS, length)(length);
-        const channels = [shape[1] ?? 1];
-        return sample(
-          { epsilon: 0.01 },
-          randomData(draws, shape),
-          positives(inDType(draws, "f32"), channels),
-          randomData(inDType(draws, "f32"), channels),
-        );
-      }),
+      lengths(draws.dtype).map((length) =>
+        normalize(draws, randomData(draws, formAt(CHANNELS, length)(length)), 0.01),
+      ),
     sizes: () => {
       const of = (shape: Shape, axis: number) => {
         const channels = [shape[1] ?? 1];
@@ -136,14 +143,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       ];
     },
     axes: (draws, shapes) => ({
-      "every-rank": manyAxes(shapes).map((shape) =>
-        sample(
-          { epsilon: 1e-3 },
-          randomData(draws, shape),
-          positives(inDType(draws, "f32"), shape.slice(1, 2)),
-          randomData(inDType(draws, "f32"), shape.slice(1, 2)),
-        ),
-      ),
+      "every-rank": manyAxes(shapes).map((shape) => normalize(draws, randomData(draws, shape), 1e-3)),
     }),
     options: (dtype) => [
       setting(
@@ -182,10 +182,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
   },
   BatchNormalizationGradient: {
     samples: (draws) => {
-      const of = (x: HostTensor, epsilon = 1e-5) => {
-        const [dy, scale] = [randomData(draws, x.shape), positives(inDType(draws, "f32"), [x.shape[1] ?? 1])];
-        return sample<"BatchNormalizationGradient">({ epsilon }, dy, x, scale, ...statistics(x));
-      };
+      const of = (x: HostTensor, epsilon = 1e-5) => normalizeBack(draws, x, epsilon);
       return {
         values: [
           ...CHANNELED.map((shape) => of(randomData(draws, shape))),
@@ -196,17 +193,9 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       };
     },
     tails: (draws) =>
-      lengths(draws.dtype).map((length) => {
-        const shape = formAt(CHANNELS, length)(length);
-        const x = randomData(draws, shape);
-        return sample(
-          { epsilon: 0.01 },
-          randomData(draws, shape),
-          x,
-          positives(inDType(draws, "f32"), [shape[1] ?? 1]),
-          ...statistics(x),
-        );
-      }),
+      lengths(draws.dtype).map((length) =>
+        normalizeBack(draws, randomData(draws, formAt(CHANNELS, length)(length)), 0.01),
+      ),
     unsized: ["f16", "bf16"],
     sizes: () => {
       const of = (shape: Shape, axis: number) => {
@@ -224,16 +213,7 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       return [of([4_134, 17], 0), of([18, 4_134], 0), of([2, 3, 16_502], 2), of([2, 1_031, 40], 2)];
     },
     axes: (draws, shapes) => ({
-      "every-rank": manyAxes(shapes).map((shape) => {
-        const x = randomData(draws, shape);
-        return sample(
-          { epsilon: 1e-3 },
-          randomData(draws, shape),
-          x,
-          positives(inDType(draws, "f32"), shape.slice(1, 2)),
-          ...statistics(x),
-        );
-      }),
+      "every-rank": manyAxes(shapes).map((shape) => normalizeBack(draws, randomData(draws, shape), 1e-3)),
     }),
     options: () => [
       setting("BatchNormalizationGradient", { epsilon: EPSILONS }, {}, (attributes, _, draws) => {

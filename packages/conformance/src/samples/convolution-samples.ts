@@ -182,12 +182,10 @@ export function convolutionBehaviours<K extends ConvolutionOp>(
   return {
     ...Object.fromEntries(values),
     "whole-numbers-are-exact": exact(false),
-    ...(takesBias
-      ? {
-          bias: ALL.map((sample) => make(sample, drawPositive, draws.dtype, true)),
-          "whole-numbers-with-a-bias-are-exact": exact(true),
-        }
-      : {}),
+    ...(takesBias && {
+      bias: ALL.map((sample) => make(sample, drawPositive, draws.dtype, true)),
+      "whole-numbers-with-a-bias-are-exact": exact(true),
+    }),
     // Without pads and with an even number of channels, which engines multiply in pairs for halves: an engine may add
     // the product of an infinity and a padding 0, which is NaN.
     "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(5), draws.dtype, false)],

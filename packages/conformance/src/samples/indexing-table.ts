@@ -318,28 +318,20 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           one({ axis: 1, reduction: "none" }, [2, 3], [2, 1], [-1, -3]),
           one({ axis: 0, reduction: "none" }, [3], [0], []),
         ],
-        ...(combines(dtype)
-          ? {
-              "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
-                one({ axis: 0, reduction }, [4], [5], [1, 1, 3, 0, 3]),
-                one({ axis: 1, reduction }, [2, 3], [2, 4], [0, 0, 2, 2, 1, 1, 1, 0]),
-              ]),
-            }
-          : {}),
-        ...(isComputeFloat(dtype)
-          ? {
-              "nan-comes-through": REDUCTIONS.map((reduction) =>
-                sample({ axis: 0, reduction }, ...withNan(dtype, [NAN_PLACES.length])),
-              ),
-            }
-          : {}),
-        ...(isHalf(dtype)
-          ? {
-              "sums-run-in-f32": [
-                exact({ axis: 0, reduction: "add" }, big, hostData("i32", [0, 0, 0]), ones),
-              ],
-            }
-          : {}),
+        ...(combines(dtype) && {
+          "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
+            one({ axis: 0, reduction }, [4], [5], [1, 1, 3, 0, 3]),
+            one({ axis: 1, reduction }, [2, 3], [2, 4], [0, 0, 2, 2, 1, 1, 1, 0]),
+          ]),
+        }),
+        ...(isComputeFloat(dtype) && {
+          "nan-comes-through": REDUCTIONS.map((reduction) =>
+            sample({ axis: 0, reduction }, ...withNan(dtype, [NAN_PLACES.length])),
+          ),
+        }),
+        ...(isHalf(dtype) && {
+          "sums-run-in-f32": [exact({ axis: 0, reduction: "add" }, big, hostData("i32", [0, 0, 0]), ones)],
+        }),
       };
     },
     tails: (draws) =>
@@ -385,23 +377,21 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           ),
         );
       }),
-      ...(combines(draws.dtype)
-        ? {
-            "reductions-along-every-axis": alongEach(shapes, (shape, axis) =>
-              REDUCTIONS.flatMap((reduction) =>
-                // Three updates of one element: their products are exact.
-                [resize(shape, axis, 3), ...shape.map((_, other) => resize(shape, other, 1))].map((indices) =>
-                  exact(
-                    { axis, reduction },
-                    smallIntegers(draws, shape),
-                    drawIndices(draws.random, indices, shape[axis] ?? 1),
-                    smallIntegers(draws, indices),
-                  ),
-                ),
+      ...(combines(draws.dtype) && {
+        "reductions-along-every-axis": alongEach(shapes, (shape, axis) =>
+          REDUCTIONS.flatMap((reduction) =>
+            // Three updates of one element: their products are exact.
+            [resize(shape, axis, 3), ...shape.map((_, other) => resize(shape, other, 1))].map((indices) =>
+              exact(
+                { axis, reduction },
+                smallIntegers(draws, shape),
+                drawIndices(draws.random, indices, shape[axis] ?? 1),
+                smallIntegers(draws, indices),
               ),
             ),
-          }
-        : {}),
+          ),
+        ),
+      }),
     }),
     gradients: [
       gradient("replacing", [spread([3, 2]), spread([1, 2], 1)], (x, u) =>
@@ -444,28 +434,22 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           one("none", [3, 4], [0, 1], []),
           one("none", [3, 0], [2, 1], [1, 0]),
         ],
-        ...(combines(dtype)
-          ? {
-              "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
-                one(reduction, [4], [5, 1], [1, 1, 3, 0, 3]),
-                one(reduction, [3, 2], [4, 1], [0, 0, 2, 0]),
-                one(reduction, [3, 2], [1], [-1]),
-                one(reduction, [3, 2], [2], [2, 0]),
-              ]),
-            }
-          : {}),
-        ...(isComputeFloat(dtype)
-          ? {
-              "nan-comes-through": REDUCTIONS.map((reduction) =>
-                sample({ reduction }, ...withNan(dtype, [NAN_PLACES.length, 1])),
-              ),
-            }
-          : {}),
-        ...(isHalf(dtype)
-          ? {
-              "sums-run-in-f32": [exact({ reduction: "add" }, big, hostData("i32", [0, 0, 0], [3, 1]), ones)],
-            }
-          : {}),
+        ...(combines(dtype) && {
+          "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
+            one(reduction, [4], [5, 1], [1, 1, 3, 0, 3]),
+            one(reduction, [3, 2], [4, 1], [0, 0, 2, 0]),
+            one(reduction, [3, 2], [1], [-1]),
+            one(reduction, [3, 2], [2], [2, 0]),
+          ]),
+        }),
+        ...(isComputeFloat(dtype) && {
+          "nan-comes-through": REDUCTIONS.map((reduction) =>
+            sample({ reduction }, ...withNan(dtype, [NAN_PLACES.length, 1])),
+          ),
+        }),
+        ...(isHalf(dtype) && {
+          "sums-run-in-f32": [exact({ reduction: "add" }, big, hostData("i32", [0, 0, 0], [3, 1]), ones)],
+        }),
       };
     },
     tails: (draws) =>
@@ -505,25 +489,23 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           );
         }),
       ),
-      ...(combines(draws.dtype)
-        ? {
-            "reductions-at-every-depth": shapes.flatMap((shape) =>
-              shape.flatMap((_, less) =>
-                REDUCTIONS.flatMap((reduction) =>
-                  [[], [3], [2, 2]].map((outer): OpSample<"ScatterND"> => {
-                    const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
-                    return exact(
-                      { reduction },
-                      smallIntegers(draws, shape),
-                      tuples(draws.random, outer, sizes),
-                      smallIntegers(draws, [...outer, ...rest]),
-                    );
-                  }),
-                ),
-              ),
+      ...(combines(draws.dtype) && {
+        "reductions-at-every-depth": shapes.flatMap((shape) =>
+          shape.flatMap((_, less) =>
+            REDUCTIONS.flatMap((reduction) =>
+              [[], [3], [2, 2]].map((outer): OpSample<"ScatterND"> => {
+                const [sizes, rest] = [shape.slice(0, less + 1), shape.slice(less + 1)];
+                return exact(
+                  { reduction },
+                  smallIntegers(draws, shape),
+                  tuples(draws.random, outer, sizes),
+                  smallIntegers(draws, [...outer, ...rest]),
+                );
+              }),
             ),
-          }
-        : {}),
+          ),
+        ),
+      }),
     }),
     gradients: [
       gradient("replacing", [spread([3, 2]), spread([2, 2], 1)], (x, u) =>

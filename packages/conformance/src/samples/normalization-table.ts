@@ -95,11 +95,6 @@ const PARTS: readonly ((length: number) => Along)[] = [
   (n) => [[n, 3], 1],
 ]; // biome-ignore format: one form a line
 
-const normalizationParts = (dtype: DType): readonly Along[] =>
-  lengths(dtype).map((length) => formAt(PARTS, length)(length));
-
-const tailEpsilon = { epsilon: 1e-3 };
-
 /** Numbers whose exponentials are 1 and 0, so that all their sums are exact. */
 const onesAndZeros = (shape: Shape): HostTensor => generate("f32", shape, (at) => (at % 5 < 2 ? 0 : -200));
 
@@ -127,6 +122,46 @@ export const EPSILONS: readonly number[] = [1e-3, 0.1, 1, 1e-5];
 
 export const near0 = (draws: Draws, shape: Shape): HostTensor => randomData(draws, shape, -0.05, 0.05);
 
+const LARGE_ROWS: readonly (readonly [shape: Shape, part: Shape])[] = [
+  [TALL, [18]],
+  [WIDE, [4_134]],
+  [ROWS, [2]],
+  [[2, 33_002], [33_002]],
+]; // biome-ignore format: one pair a line
+
+type LayerOp = "LayerNormalization" | "RMSNormalization";
+
+/** Elements, a scale and, where there is one, a bias of those shapes. */
+const normalizeLayers = <K extends LayerOp>(
+  draws: Draws,
+  attributes: OpAttributes[K],
+  shape: Shape,
+  ...parts: readonly Shape[]
+): OpSample<K> =>
+  sample(attributes, randomData(draws, shape), ...parts.map((part) => positives(draws, part)));
+
+/** Layers normalized from each axis on, by every shape of a scale, and with a bias if the op has one. */
+const layerAxes =
+  <K extends LayerOp>(hasBias: boolean): AxisSamples<K> =>
+  (draws, shapes) => ({
+    "every-axis": alongEach(shapes, (shape, axis) =>
+      scaleShapes(shape.slice(axis)).flatMap((part) =>
+        (hasBias ? [[part], [part, shape.slice(axis)]] : [[part]]).map((parts) =>
+          normalizeLayers(draws, { axis, epsilon: 1e-3 } as OpAttributes[K], shape, ...parts),
+        ),
+      ),
+    ),
+  });
+
+const layerTails =
+  <K extends LayerOp>(hasBias: boolean): GeneratedRow<K> =>
+  (draws) =>
+    lengths(draws.dtype).map((length, at) => {
+      const [shape, axis] = formAt(PARTS, length)(length);
+      const parts = new Array<Shape>(hasBias && at % 3 > 0 ? 2 : 1).fill(shape.slice(axis));
+      return normalizeLayers(draws, { axis, epsilon: 1e-3 } as OpAttributes[K], shape, ...parts);
+    });
+
 export const normalizationTable: OpTable<OpOf<"normalization">> = {
   Softmax: {
     samples: softmaxValues(),
@@ -150,11 +185,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
   LayerNormalization: {
     samples: (draws) => {
       const one = (shape: Shape, axis: number, parts: readonly Shape[], epsilon = 1e-5) =>
-        sample<"LayerNormalization">(
-          { axis, epsilon },
-          randomData(draws, shape),
-          ...parts.map((part) => positives(draws, part)),
-        );
+        normalizeLayers<"LayerNormalization">(draws, { axis, epsilon }, shape, ...parts);
       return {
         values: [
           one([3, 8], 1, [[8]]),
@@ -185,35 +216,12 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         ...nanRow(draws.dtype),
       };
     },
-    tails: (draws) =>
-      normalizationParts(draws.dtype).map(([shape, axis], at) => {
-        const part = shape.slice(axis);
-        const bias = at % 3 === 0 ? [] : [randomData(draws, part)];
-        return sample({ axis, ...tailEpsilon }, randomData(draws, shape), positives(draws, part), ...bias);
-      }),
-    sizes: () => {
-      const of = (shape: Shape, part: Shape) =>
-        sample<"LayerNormalization">(
-          { axis: 1, epsilon: 1e-5 },
-          balance(shape, 1),
-          natural(part),
-          whole(part),
-        );
-      return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
-    },
-    axes: (draws, shapes) => ({
-      "every-axis": alongEach(shapes, (shape, axis) =>
-        scaleShapes(shape.slice(axis)).flatMap((part) =>
-          [[part], [part, shape.slice(axis)]].map((parts) =>
-            sample(
-              { axis, epsilon: 1e-3 },
-              randomData(draws, shape),
-              ...parts.map((size) => positives(draws, size)),
-            ),
-          ),
-        ),
+    tails: layerTails(true),
+    sizes: () =>
+      LARGE_ROWS.map(([shape, part]) =>
+        sample({ axis: 1, epsilon: 1e-5 }, balance(shape, 1), natural(part), whole(part)),
       ),
-    }),
+    axes: layerAxes(true),
     options: () => [
       setting(
         "LayerNormalization",
@@ -244,7 +252,7 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
   RMSNormalization: {
     samples: (draws) => {
       const one = (shape: Shape, axis: number, part: Shape, epsilon = 1e-5) =>
-        sample<"RMSNormalization">({ axis, epsilon }, randomData(draws, shape), positives(draws, part));
+        normalizeLayers<"RMSNormalization">(draws, { axis, epsilon }, shape, part);
       return {
         values: [
           one([3, 8], 1, [8]),
@@ -265,22 +273,10 @@ export const normalizationTable: OpTable<OpOf<"normalization">> = {
         ...nanRow(draws.dtype),
       };
     },
-    tails: (draws) =>
-      normalizationParts(draws.dtype).map(([shape, axis]) =>
-        sample({ axis, ...tailEpsilon }, randomData(draws, shape), positives(draws, shape.slice(axis))),
-      ),
-    sizes: () => {
-      const of = (shape: Shape, part: Shape) =>
-        sample<"RMSNormalization">({ axis: 1, epsilon: 1e-5 }, natural(shape), natural(part));
-      return [of(TALL, [18]), of(WIDE, [4_134]), of(ROWS, [2]), of([2, 33_002], [33_002])];
-    },
-    axes: (draws, shapes) => ({
-      "every-axis": alongEach(shapes, (shape, axis) =>
-        scaleShapes(shape.slice(axis)).map((part) =>
-          sample({ axis, epsilon: 1e-3 }, randomData(draws, shape), positives(draws, part)),
-        ),
-      ),
-    }),
+    tails: layerTails(false),
+    sizes: () =>
+      LARGE_ROWS.map(([shape, part]) => sample({ axis: 1, epsilon: 1e-5 }, natural(shape), natural(part))),
+    axes: layerAxes(false),
     options: () => [
       setting("RMSNormalization", { axis: [1, 0, 2, 3], epsilon: EPSILONS }, {}, (attributes, _, draws) => {
         const shape = [2, 3, 4, 5];

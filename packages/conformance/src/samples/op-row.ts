@@ -28,10 +28,10 @@ export interface CommonRow<K extends Op> {
 }
 
 /** Operators with samples at every length from 1 to 70. Casts have separate ones. */
-export type TailOp = Exclude<Op, "Cast">;
+type TailOp = Exclude<Op, "Cast">;
 
 /** Operators with own samples on tensors of equal sides. Those with samples along axes have them on cubes. */
-export type SideOp = Exclude<Op, OpOf<"unary" | "source"> | AxisOp> | "MatMul";
+type SideOp = Exclude<Op, OpOf<"unary" | "source"> | AxisOp> | "MatMul";
 
 type If<K extends Op, O extends Op, T> = K extends O ? T : unknown;
 

@@ -201,13 +201,11 @@ function searchValues<K extends ArgOp>(): Sampled<K> {
     ],
     "first-of-equals": [at(1, false, hostData(draws.dtype, [3, 1, 3, 1, 2, 2, 2, 2, 1, 1, 3, 3], [3, 4]))],
     ...integerSearches(draws.dtype, (table, axis) => at(axis, false, table)),
-    ...(isFloat(draws.dtype)
-      ? {
-          infinities: [
-            at(1, false, hostData(draws.dtype, [1, INFINITE, -INFINITE, 0, -INFINITE, -INFINITE], [2, 3])),
-          ],
-        }
-      : {}),
+    ...(isFloat(draws.dtype) && {
+      infinities: [
+        at(1, false, hostData(draws.dtype, [1, INFINITE, -INFINITE, 0, -INFINITE, -INFINITE], [2, 3])),
+      ],
+    }),
   });
 }
 
@@ -598,13 +596,11 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
           sample<"CumSum">(cumulative(1), draw(draws, [1, 1])),
         ],
         ...integerSearches(draws.dtype, (table, axis) => sample<"CumSum">(cumulative(axis), table)),
-        ...(isFloat(draws.dtype)
-          ? {
-              "whole-numbers-are-exact": flags.map((attributes) =>
-                exact<"CumSum">(attributes, smallIntegers(draws, [isHalf(draws.dtype) ? 40 : 67])),
-              ),
-            }
-          : {}),
+        ...(isFloat(draws.dtype) && {
+          "whole-numbers-are-exact": flags.map((attributes) =>
+            exact<"CumSum">(attributes, smallIntegers(draws, [isHalf(draws.dtype) ? 40 : 67])),
+          ),
+        }),
       };
     },
     tails: (draws) =>

@@ -269,12 +269,10 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
           sample({ min: 1, max: 6 }, float ? randomData(draws, shape, -8, 8) : countUp(draws.dtype, shape)),
         ),
         ...extremes<"Clip">(draws.dtype, limits),
-        ...(float
-          ? {
-              // The limits are rounded to the dtype, as any number combined with a tensor is.
-              "limits-are-rounded": [sample({ min: -0.1, max: 0.1 }, randomData(draws, [64], -1, 1))],
-            }
-          : {}),
+        ...(float && {
+          // The limits are rounded to the dtype, as any number combined with a tensor is.
+          "limits-are-rounded": [sample({ min: -0.1, max: 0.1 }, randomData(draws, [64], -1, 1))],
+        }),
       };
     },
     tails: unaryTail(between(-8, 8), [{ min: 1, max: 6 }, { min: 2 }, { max: 5 }]),
