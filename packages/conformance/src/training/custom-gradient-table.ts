@@ -1,5 +1,5 @@
 /** Functions with custom gradients, and the same functions of numbers by hand. */
-import type { customGradient, Tensor } from "@mp/graph";
+import { type customGradient, roundTo, type Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -33,13 +33,6 @@ export interface CustomGradientSample {
 }
 
 const logistic = (x: number): number => 1 / (1 + Math.exp(-x));
-
-/** Rounds a cotangent to 3 significant bits, as E5M2 does for the normal numbers of the cases. */
-function toThreeBits(x: number): number {
-  const unit = 2 ** (Math.floor(Math.log2(Math.abs(x))) - 2);
-  const [down, half] = [Math.floor(x / unit), x / unit - Math.floor(x / unit)];
-  return unit * (half > 0.5 || (half === 0.5 && down % 2 !== 0) ? down + 1 : down);
-}
 
 /** Most of these gradients are not the derivatives of their functions. */
 export const CUSTOM_GRADIENTS: readonly CustomGradientSample[] = [
@@ -84,7 +77,7 @@ export const CUSTOM_GRADIENTS: readonly CustomGradientSample[] = [
         (_, g) => [mul(cast(cast(g, "f8e5m2"), "f32"), 2)],
       ),
     value: (x) => 2 * x,
-    pulled: (_, g) => 2 * toThreeBits(g),
+    pulled: (_, g) => 2 * roundTo("f8e5m2", g),
     twice: () => 0,
   },
   {

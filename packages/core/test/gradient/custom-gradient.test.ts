@@ -27,7 +27,10 @@ import {
 import { evaluate } from "@mp/graph/reference";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { TEN, type TenthOf } from "../../../graph/test/ten-gradients.js";
+import {
+  CUSTOM_GRADIENTS,
+  type CustomGradientSample,
+} from "../../../conformance/src/training/custom-gradient-table.js";
 import { autocast } from "../../src/cast/autocast.js";
 import {
   bfloat16Policy,
@@ -113,78 +116,81 @@ const CONTEXTS: readonly (readonly [string, (fn: Fn) => Fn, number])[] = [
   ),
 ];
 
-describe.each(TEN.map((one) => [one.name, one] as const))("a gradient %s", (_, one: TenthOf) => {
-  const fn = one.make(customGradient);
+describe.each(CUSTOM_GRADIENTS.map((one) => [one.name, one] as const))(
+  "a gradient %s",
+  (_, one: CustomGradientSample) => {
+    const fn = one.make(customGradient);
 
-  it.each(CONTEXTS)("is that by hand %s", (_, around, tolerance) => {
-    fc.assert(
-      fc.property(drawn, ({ shape, x, w }) => {
-        const weights = hosted(w, shape);
-        expectNear(run(around(fn), hosted(x, shape)), x.map(one.value), tolerance);
-        expectNear(
-          run(grad(weighted(weights, around(fn))), hosted(x, shape)),
-          x.map((number, index) => one.pulled(number, w[index] as number)),
-          tolerance,
-        );
-      }),
-      { numRuns: 12 },
-    );
-  });
-
-  it.each(CONTEXTS)("has the second derivative by hand %s", (_, around, tolerance) => {
-    fc.assert(
-      fc.property(drawn, ({ shape, x, w, v }) => {
-        const first = grad(weighted(hosted(w, shape), around(fn)));
-        expectNear(
-          run(grad(weighted(hosted(v, shape), first)), hosted(x, shape)),
-          x.map((number, index) => (v[index] as number) * one.twice(number, w[index] as number)),
-          4 * tolerance,
-        );
-      }),
-      { numRuns: 12 },
-    );
-  });
-
-  it("goes back through the carries of a scan, step by step", () => {
-    fc.assert(
-      fc.property(drawn, ({ shape, x, w }) => {
-        const [steps = 1, ...rest] = shape;
-        const size = elementCount(rest, "test");
-        const last = w.slice(0, size);
-        const loss = (xs: Tensor): Tensor => {
-          const start = constant(
-            hosted(
-              last.map(() => 0),
-              rest,
-            ),
+    it.each(CONTEXTS)("is that by hand %s", (_, around, tolerance) => {
+      fc.assert(
+        fc.property(drawn, ({ shape, x, w }) => {
+          const weights = hosted(w, shape);
+          expectNear(run(around(fn), hosted(x, shape)), x.map(one.value), tolerance);
+          expectNear(
+            run(grad(weighted(weights, around(fn))), hosted(x, shape)),
+            x.map((number, index) => one.pulled(number, w[index] as number)),
+            tolerance,
           );
-          const [carry] = scan(
-            (sum: Tensor, step: Tensor) => [fn(add(mul(sum, 0.125), mul(step, 0.25))), []],
-            start,
-            xs,
+        }),
+        { numRuns: 12 },
+      );
+    });
+
+    it.each(CONTEXTS)("has the second derivative by hand %s", (_, around, tolerance) => {
+      fc.assert(
+        fc.property(drawn, ({ shape, x, w, v }) => {
+          const first = grad(weighted(hosted(w, shape), around(fn)));
+          expectNear(
+            run(grad(weighted(hosted(v, shape), first)), hosted(x, shape)),
+            x.map((number, index) => (v[index] as number) * one.twice(number, w[index] as number)),
+            4 * tolerance,
           );
-          return reduceSum(mul(carry, constant(hosted(last, rest))));
-        };
-        const want = x.map(() => 0);
-        for (let column = 0; column < size; column++) {
-          const entered: number[] = [];
-          for (let step = 0, sum = 0; step < steps; step++) {
-            entered.push(0.125 * sum + 0.25 * (x[step * size + column] as number));
-            sum = one.value(entered[step] as number);
+        }),
+        { numRuns: 12 },
+      );
+    });
+
+    it("goes back through the carries of a scan, step by step", () => {
+      fc.assert(
+        fc.property(drawn, ({ shape, x, w }) => {
+          const [steps = 1, ...rest] = shape;
+          const size = elementCount(rest, "test");
+          const last = w.slice(0, size);
+          const loss = (xs: Tensor): Tensor => {
+            const start = constant(
+              hosted(
+                last.map(() => 0),
+                rest,
+              ),
+            );
+            const [carry] = scan(
+              (sum: Tensor, step: Tensor) => [fn(add(mul(sum, 0.125), mul(step, 0.25))), []],
+              start,
+              xs,
+            );
+            return reduceSum(mul(carry, constant(hosted(last, rest))));
+          };
+          const want = x.map(() => 0);
+          for (let column = 0; column < size; column++) {
+            const entered: number[] = [];
+            for (let step = 0, sum = 0; step < steps; step++) {
+              entered.push(0.125 * sum + 0.25 * (x[step * size + column] as number));
+              sum = one.value(entered[step] as number);
+            }
+            let cotangent = last[column] as number;
+            for (let step = steps - 1; step >= 0; step--) {
+              const pulled = one.pulled(entered[step] as number, cotangent);
+              want[step * size + column] = 0.25 * pulled;
+              cotangent = 0.125 * pulled;
+            }
           }
-          let cotangent = last[column] as number;
-          for (let step = steps - 1; step >= 0; step--) {
-            const pulled = one.pulled(entered[step] as number, cotangent);
-            want[step * size + column] = 0.25 * pulled;
-            cotangent = 0.125 * pulled;
-          }
-        }
-        expectNear(run(grad(loss), hosted(x, shape)), want, 1e-4);
-      }),
-      { numRuns: 12 },
-    );
-  });
-});
+          expectNear(run(grad(loss), hosted(x, shape)), want, 1e-4);
+        }),
+        { numRuns: 12 },
+      );
+    });
+  },
+);
 
 const shape = [2, 3];
 const point = hosted([-1.5, -0.25, 0, 0.5, 1, 2], shape);
@@ -356,7 +362,7 @@ describe("customGradient", () => {
       grad(
         weighted(
           ones,
-          remat((x: Tensor) => sin(TEN[6]?.make(customGradient)(sin(x)) as Tensor)),
+          remat((x: Tensor) => sin(CUSTOM_GRADIENTS[6]?.make(customGradient)(sin(x)) as Tensor)),
         ),
       ),
       shape,
@@ -370,7 +376,7 @@ describe("customGradient", () => {
   });
 
   it("inside a remat of a gradient is recomputed with its rule", () => {
-    const penalty = grad(weighted(ones, TEN[5]?.make(customGradient) as Fn));
+    const penalty = grad(weighted(ones, CUSTOM_GRADIENTS[5]?.make(customGradient) as Fn));
     expect(run(grad(weighted(ones, remat(penalty))), point)).toEqual(
       run(grad(weighted(ones, penalty)), point),
     );
