@@ -74,9 +74,5 @@ export function isDType(type: ElementType): type is DType {
 }
 
 export function isElementType(name: string): name is ElementType {
-  return (
-    isDType(name as ElementType) ||
-    ((ONNX_NAMES as readonly string[]).indexOf(name) > 0 &&
-      !(Object.values(onnxNameOf) as readonly string[]).includes(name))
-  );
+  return ONNX_NAMES.some((_, code) => elementTypeOfCode(code) === name);
 }

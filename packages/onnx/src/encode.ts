@@ -172,10 +172,8 @@ function attributeMessage(name: string, attribute: OnnxAttribute): Message {
   return message.integer(20, codeOfKind[attribute.kind]);
 }
 
-type Kind = Exclude<OnnxAttributeKind, "reference">;
-
 type AppendRules = {
-  readonly [K in Kind]: (
+  readonly [K in OnnxAttributeKind]: (
     message: Message,
     value: Extract<OnnxAttribute, { readonly kind: K }>["value"],
   ) => void;

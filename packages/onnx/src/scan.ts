@@ -6,16 +6,10 @@ import { refuse } from "./problem.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./scan-plan.js";
 
-/** The counts of a scan, as a help to choose limits. */
-interface ScanReport {
-  readonly depth: number;
-  readonly messages: number;
-  readonly fields: number;
-  readonly numbers: number;
-  readonly nodes: number;
-  readonly tensors: number;
-  readonly tensorBytes: number;
-}
+const NO_COUNTS = { depth: 0, messages: 0, fields: 0, numbers: 0, nodes: 0, tensors: 0, tensorBytes: 0 };
+
+/** The counts of a scan, for choosing your own limits. */
+type ScanReport = Readonly<typeof NO_COUNTS>;
 
 const VARINT = 0;
 const FIXED64 = 1;
@@ -45,10 +39,8 @@ export function scanModel(bytes: Uint8Array, limits: Partial<ScanLimits> = {}): 
   const scanner = new Scanner(bytes, { ...defaultScanLimits, ...limits });
   scanner.limit("maxBytes", bytes.length, 0);
   scanner.message(modelPlan, bytes.length, 1);
-  return scanner.report();
+  return scanner.totals;
 }
-
-type Totals = { -readonly [K in keyof ScanReport]: ScanReport[K] };
 
 const problemOfLimit = {
   maxBytes: "too-many-bytes",
@@ -76,24 +68,12 @@ const dataFields: ReadonlySet<string> = new Set([
 class Scanner {
   readonly #bytes: Uint8Array;
   readonly #limits: ScanLimits;
-  readonly #totals: Totals = {
-    depth: 0,
-    messages: 0,
-    fields: 0,
-    numbers: 0,
-    nodes: 0,
-    tensors: 0,
-    tensorBytes: 0,
-  };
+  readonly totals = { ...NO_COUNTS };
   #at = 0;
 
   constructor(bytes: Uint8Array, limits: ScanLimits) {
     this.#bytes = bytes;
     this.#limits = limits;
-  }
-
-  report(): ScanReport {
-    return { ...this.#totals };
   }
 
   limit(name: keyof ScanLimits, value: number, offset: number): void {
@@ -109,7 +89,7 @@ class Scanner {
 
   message(plan: MessagePlan, end: number, depth: number): void {
     const start = this.#at;
-    const totals = this.#totals;
+    const { totals } = this;
     this.limit("maxDepth", depth, start);
     if (depth > totals.depth) totals.depth = depth;
     this.limit("maxMessages", ++totals.messages, start);
@@ -160,7 +140,7 @@ class Scanner {
     }
     let start = this.#at;
     if (wireType !== LENGTH_DELIMITED) {
-      if (field.repeated) this.limit("maxNumbers", ++this.#totals.numbers, offset);
+      if (field.repeated) this.limit("maxNumbers", ++this.totals.numbers, offset);
       this.#skip(wireType, end, offset);
     } else {
       const stop = this.#length(end, offset);
@@ -171,8 +151,8 @@ class Scanner {
       this.#at = stop;
     }
     if (plan.counted === "tensor" && dataFields.has(field.name)) {
-      this.#totals.tensorBytes += this.#at - start;
-      this.limit("maxTensorBytes", this.#totals.tensorBytes, offset);
+      this.totals.tensorBytes += this.#at - start;
+      this.limit("maxTensorBytes", this.totals.tensorBytes, offset);
     }
   }
 
@@ -183,12 +163,12 @@ class Scanner {
       if (size % width !== 0) {
         this.#refuse("truncated", `${size} packed bytes are no multiple of ${width}`, offset);
       }
-      this.#totals.numbers += size / width;
-      this.limit("maxNumbers", this.#totals.numbers, offset);
+      this.totals.numbers += size / width;
+      this.limit("maxNumbers", this.totals.numbers, offset);
       return;
     }
     while (this.#at < stop) {
-      this.limit("maxNumbers", ++this.#totals.numbers, this.#at);
+      this.limit("maxNumbers", ++this.totals.numbers, this.#at);
       this.#varint(stop);
     }
   }

@@ -83,14 +83,13 @@ const typedFieldOf: Readonly<Record<DType, TypedField>> = {
   bool: "int32Data",
 };
 
+const DATA_FIELDS = [
+  "rawData", "floatData", "int32Data", "int64Data", "uint64Data", "doubleData", "stringData",
+] as const; // biome-ignore format: one list
+
 function decodeData(proto: TensorProto, dtype: DType, count: number, what: string): HostArrays[DType] {
   const field = typedFieldOf[dtype];
-  const used = [
-    proto.rawData.length > 0 ? "rawData" : "",
-    ...(["floatData", "int32Data", "int64Data", "uint64Data", "doubleData", "stringData"] as const).filter(
-      (name) => proto[name].length > 0,
-    ),
-  ].filter((name) => name !== "");
+  const used = DATA_FIELDS.filter((name) => proto[name].length > 0);
   if (used.length > 1 || (used[0] !== undefined && used[0] !== "rawData" && used[0] !== field)) {
     refuse("size-mismatch", `${what} is ${dtype} and has ${used.join(" and ")}`, { tensor: what });
   }

@@ -1,55 +1,19 @@
 import { codeOfElementType, elementTypeOfCode } from "./element-type.js";
+import { requireLittleEndian } from "./little-endian.js";
 import { refuse, unsupported } from "./problem.js";
 import { type TensorProto, TensorProto_DataLocation } from "./proto/onnx_pb.js";
 import { findSubstitute, type ReadAs, type SubstitutedType } from "./read-as.js";
 
 type Numbers = readonly number[] | readonly bigint[];
-type Typed = "doubleData" | "int32Data" | "uint64Data";
 
-/** How the data of each type is stored: the field for numbers, and how to read raw bytes. */
-const stored: Readonly<
-  Record<
-    SubstitutedType,
-    {
-      readonly field: Typed;
-      readonly width: number;
-      readonly at: (view: DataView, byte: number) => number;
-      /** The range of the type; a field may hold integers outside of it, which are refused. */
-      readonly bounds: readonly [least: number, largest: number];
-    }
-  >
-> = {
-  DOUBLE: {
-    field: "doubleData",
-    width: 8,
-    at: (view, byte) => view.getFloat64(byte, true),
-    bounds: [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY],
-  },
-  INT8: {
-    field: "int32Data",
-    width: 1,
-    at: (view, byte) => view.getInt8(byte),
-    bounds: [-(2 ** 7), 2 ** 7 - 1],
-  },
-  INT16: {
-    field: "int32Data",
-    width: 2,
-    at: (view, byte) => view.getInt16(byte, true),
-    bounds: [-(2 ** 15), 2 ** 15 - 1],
-  },
-  UINT16: {
-    field: "int32Data",
-    width: 2,
-    at: (view, byte) => view.getUint16(byte, true),
-    bounds: [0, 2 ** 16 - 1],
-  },
-  UINT32: {
-    field: "uint64Data",
-    width: 4,
-    at: (view, byte) => view.getUint32(byte, true),
-    bounds: [0, 2 ** 32 - 1],
-  },
-};
+/** How the data of each type is stored: as numbers in a field, or as the raw bytes of an array. */
+const stored = {
+  DOUBLE: ["doubleData", Float64Array],
+  INT8: ["int32Data", Int8Array],
+  INT16: ["int32Data", Int16Array],
+  UINT16: ["int32Data", Uint16Array],
+  UINT32: ["uint64Data", Uint32Array],
+} as const satisfies Readonly<Record<SubstitutedType, readonly unknown[]>>;
 
 /**
  * Converts a tensor to its substitute type, if `readAs` has one for it.
@@ -75,28 +39,21 @@ export function substituteTensor(tensor: TensorProto, what: string, readAs: Read
 }
 
 function readNumbers(tensor: TensorProto, type: SubstitutedType, what: string): readonly number[] {
-  const { field, width, at, bounds } = stored[type];
+  requireLittleEndian();
+  const [field, StoredArray] = stored[type];
   const typed: Numbers = tensor[field];
   const raw = tensor.rawData;
-  if (raw.length % width !== 0 || (raw.length > 0 && typed.length > 0))
-    return refuse(
-      "size-mismatch",
-      `${what} is ${type} and has ${raw.length} raw bytes and ${typed.length} numbers`,
-      {
-        tensor: what,
-      },
-    );
-  if (typed.length > 0) {
-    const [least, largest] = bounds;
-    return Array.from(typed, (number: number | bigint) => {
-      const value = Number(number);
-      if (value < least || value > largest)
-        refuse("invalid-field", `${what} is ${type}, yet holds ${number}`, { tensor: what });
-      return value;
-    });
+  if (raw.length % StoredArray.BYTES_PER_ELEMENT !== 0 || (raw.length > 0 && typed.length > 0)) {
+    const message = `${what} is ${type} and has ${raw.length} raw bytes and ${typed.length} numbers`;
+    return refuse("size-mismatch", message, { tensor: what });
   }
-  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
-  return Array.from({ length: raw.length / width }, (_, index) => at(view, index * width));
+  if (typed.length === 0) return Array.from(new StoredArray(new Uint8Array(raw).buffer));
+  return Array.from(typed, (number: number | bigint) => {
+    const value = Number(number);
+    if (!Object.is(StoredArray.of(value)[0], value))
+      refuse("invalid-field", `${what} is ${type}, yet holds ${number}`, { tensor: what });
+    return value;
+  });
 }
 
 function roundToF32(numbers: readonly number[], what: string): Float32Array {

@@ -12,7 +12,7 @@ import {
 import { checks, shown } from "@mp/graph/internal";
 import manifest from "../../package.json" with { type: "json" };
 import { IR_VERSION, type OnnxModel } from "../model.js";
-import { decidingBy, FoldDecisions } from "../read/fold-decisions.js";
+import { decidingBy, type FoldDecisions } from "../read/fold-decisions.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write/write.js";
 import { castAfterMoves } from "./cast-after-moves.js";
@@ -72,10 +72,12 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
     params: narrowWeights(weights.params as Tree<HostTensor>, read.dtype),
     state: (weights.state ?? {}) as Tree<HostTensor>,
   };
-  const folds = new FoldDecisions();
+  const folds: FoldDecisions = new Map();
   const trace = (sizes: Sizes): TracedModel =>
     decidingBy(folds, () => traceAt(model as AnyExported, stored, read, sizes));
-  if (read.openSizes.length > 0) decideAtSmallest(() => trace(smallestSizes(read.openSizes)));
+  // At the smallest sizes first, so that no open size decides what a reader evaluates. For a model that does not take
+  // such small sizes, the sizes given decide; other errors of the model show there too.
+  if (read.openSizes.length > 0) isTaken(() => trace(smallestSizes(read.openSizes)));
   const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(trace(new Map()).graph);
   const even = traceSizes(read.openSizes, taken);
   const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => trace(sizes)));
@@ -95,18 +97,6 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
 }
 
 const { name, version } = manifest;
-
-/**
- * Traces at the smallest sizes, so that the reader's decisions to evaluate a node do not depend on open sizes. If the
- * model refuses such small sizes, the next trace, at the given ones, decides and shows the model's errors.
- */
-function decideAtSmallest(trace: () => unknown): void {
-  try {
-    trace();
-  } catch {
-    // At the sizes given it is traced again, and then it may throw.
-  }
-}
 
 function expectModel(model: unknown): void {
   const { apply } = (model ?? {}) as Partial<ExportLayer>;

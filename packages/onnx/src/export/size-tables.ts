@@ -1,6 +1,6 @@
 // Tables of a dynamic size, such as arange(batch): what does not change along the axis, or counts along it in steps that
 // are the same at every traced size, is computed from the size at run time.
-import { type DType, elementCount, type HostTensor, isHalf, type Shape, stridesOf } from "@mp/graph";
+import { type DType, elementCount, type HostTensor, type Shape, stridesOf } from "@mp/graph";
 import { literals } from "../literals.js";
 
 /** The part of a table that grows linearly along an open axis. */
@@ -62,19 +62,17 @@ export function tableRule(tables: readonly HostTensor[], axes: readonly number[]
     return allPlaces(shape).every((place, index) => Object.is((data as Numbers)[index], valueAt(place)));
   });
   if (!holds) return undefined;
-  const baseTensor = (values: readonly (number | bigint)[]): HostTensor =>
-    ({ dtype: first.dtype, shape: baseShape, data: sameKind(first, values) }) as unknown as HostTensor;
   const counted = axes.flatMap((axis, which) =>
     changing[which]
       ? [{ axis, step: literals((steps[which] as number[]).map(Number), "i64", baseShape) }]
       : [],
   );
-  return { base: baseTensor(base), counted };
+  return { base: { ...first, shape: baseShape, data: sameKind(first, base) } as HostTensor, counted };
 }
 
 function isCountable(dtype: DType, values: readonly (number | bigint)[]): boolean {
   if (dtype === "i32" || dtype === "i64") return values.every((value) => Number.isSafeInteger(Number(value)));
-  if (dtype !== "f32" || isHalf(dtype)) return false;
+  if (dtype !== "f32") return false;
   return values.every(
     (value) => Number.isInteger(value) && Math.abs(Number(value)) < EXACT && !Object.is(value, -0),
   );

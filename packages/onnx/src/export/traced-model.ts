@@ -17,7 +17,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { quote } from "../problem.js";
-import { type FileNames, findFileNames } from "../trainable/file-names.js";
+import { type FileNames, fileNames } from "../trainable/file-names.js";
 import { invalid } from "./export-options.js";
 
 /** The context of an exported function: dropout does nothing, and statistics are only read. */
@@ -71,8 +71,8 @@ export function traceModel(
   const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
   const tensors: HostTensor[] = [];
   const paths: string[] = [];
-  const file = findFileNames(model);
-  /** Declares each leaf of a tree as an input. @returns the tree with the inputs' indices in place of leaves */
+  /** Declares each leaf as an input. @returns the tree of their indices among the inputs */
+  const file = fileNames.get(model);
   const declare = (
     tree: Tree<HostTensor>,
     group: string,
@@ -159,7 +159,7 @@ function applyLayer(
   context: ExportContext<never>,
 ): unknown {
   const names = Object.keys(inputs);
-  const isByName = findFileNames(layer)?.inputs.join() === names.join() || names.length !== 1;
+  const isByName = fileNames.get(layer)?.inputs.join() === names.join() || names.length !== 1;
   const input = isByName ? inputs : Object.values(inputs)[0];
   try {
     return layer.apply(params as never, input as never, context as never);

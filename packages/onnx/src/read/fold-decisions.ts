@@ -5,16 +5,8 @@ import type { OnnxModel } from "../model.js";
 /** Whether the reader evaluates a node, by the name of the node's first output. */
 export type Folds = Map<string, boolean>;
 
-/** Decisions that several readings share, for each file that they read. */
-export class FoldDecisions {
-  readonly #byModel = new Map<OnnxModel, Folds>();
-
-  of(model: OnnxModel): Folds {
-    const folds = this.#byModel.get(model) ?? new Map<string, boolean>();
-    this.#byModel.set(model, folds);
-    return folds;
-  }
-}
+/** The decisions of several readings, for each file that they read. */
+export type FoldDecisions = Map<OnnxModel, Folds>;
 
 let current: FoldDecisions | undefined;
 
@@ -29,5 +21,8 @@ export function decidingBy<R>(decisions: FoldDecisions, run: () => R): R {
   }
 }
 
-/** The current decisions for a file, if there are any. */
-export const foldsToFollow = (model: OnnxModel): Folds | undefined => current?.of(model);
+/** The decisions to follow for that file, if any. */
+export function foldsToFollow(model: OnnxModel): Folds | undefined {
+  if (current !== undefined && !current.has(model)) current.set(model, new Map());
+  return current?.get(model);
+}

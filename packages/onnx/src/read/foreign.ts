@@ -1,12 +1,28 @@
 // ONNX ops that the vocabulary says in other words. Only what exporters write around the ops that it has; the rest
 // of ONNX is refused.
 import { elementCount, type HostTensor } from "@mp/graph";
+import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/graph/ops";
 import { literals } from "../literals.js";
 import { foldOperands } from "./binary.js";
 import { dropout } from "./dropout.js";
 import type { ReadNode } from "./node/node-reader.js";
-import { triangle } from "./triangle.js";
 import { castTo } from "./unary.js";
+
+/** Zero on one side of a diagonal of the last two axes; `k` counts diagonals to the right of the main one. */
+const triangle: ReadNode = (reader) => {
+  const [k = 0] = reader.integers(1) ?? [];
+  const isUpper = reader.int("upper", 1) !== 0;
+  const x = reader.operand(0);
+  const [rows, columns] = x.shape.slice(-2);
+  if (rows === undefined || columns === undefined) return reader.unsupported("takes no matrix");
+  return reader.compose([x], (values) => {
+    const distance = sub(range(0, columns), reshape(range(0, rows), [rows, 1]));
+    const isKept = isUpper ? greaterOrEqual(distance, k) : lessOrEqual(distance, k);
+    // A bool has no zero of its own to choose.
+    if (values.dtype === "bool") return cast(where(isKept, cast(values, "i32"), 0), "bool");
+    return where(isKept, values, 0);
+  });
+};
 
 export const foreignReaders: Readonly<Record<string, ReadNode>> = {
   Shape: (reader) => {

@@ -46,11 +46,13 @@ export class GraphReader {
   readonly #values: ValueTable;
   /** New names of nodes that this package wrote, by the names they were written with. */
   readonly #names = new Map<string, string>();
-  readonly #roles: InitializerRole[];
+  /** The initializers of floats in the order of the file, then the Constant nodes of floats with dimensions. */
+  readonly roles: InitializerRole[];
   readonly #byStructure: InitializerRoles;
   readonly #foldBudget: { left: number };
   readonly #isBody: boolean;
-  readonly #draws = new Map<string, Draw>();
+  /** The random numbers that are inputs, by the input's name. */
+  readonly draws: Map<string, Draw> = new Map();
 
   /** @param around the reader of the surrounding graph, for a body */
   constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
@@ -59,7 +61,7 @@ export class GraphReader {
     this.#sizes = new Map(Object.entries(options.sizes ?? {}));
     this.#isBody = around !== undefined;
     this.#values = new ValueTable(this.#builder, around === undefined ? undefined : around.#values);
-    this.#roles = around === undefined ? [] : around.#roles;
+    this.roles = around?.roles ?? [];
     this.#byStructure =
       around === undefined ? new InitializerRoles(model.graph, model.producerName) : around.#byStructure;
     this.#foldBudget = around === undefined ? { left: FOLD_BUDGET } : around.#foldBudget;
@@ -67,16 +69,6 @@ export class GraphReader {
 
   get parameters(): ReadonlyMap<string, HostTensor> {
     return this.#values.parameters;
-  }
-
-  /** The initializers of floats in the order of the file, then the Constant nodes of floats with dimensions. */
-  get roles(): readonly InitializerRole[] {
-    return this.#roles;
-  }
-
-  /** The random numbers that are inputs, by the names of the inputs. */
-  get draws(): ReadonlyMap<string, Draw> {
-    return this.#draws;
   }
 
   read(): Graph {
@@ -135,7 +127,7 @@ export class GraphReader {
     byDefault: InitializerRole = { name, ...this.#byStructure.of(name, tensor) },
   ): boolean {
     const role = decideRole(name, tensor, byDefault, this.#options.isParameter);
-    if (isFloat(tensor.dtype)) this.#roles.push(role);
+    if (isFloat(tensor.dtype)) this.roles.push(role);
     return role.isParameter;
   }
 
@@ -230,7 +222,7 @@ export class GraphReader {
       unsupported(`${opType} ${quote(name)} is in a loop, where each step would get the same random numbers`);
     if (this.#options.drawsAreInputs !== true) return undefined;
     const input = `${name}/${draw.kind}`;
-    this.#draws.set(input, draw);
+    this.draws.set(input, draw);
     return this.#builder.input(input, { dtype: draw.kind === "mask" ? "bool" : "f32", shape }, "batch");
   }
 

@@ -279,8 +279,13 @@ function withBodies(node: OnnxNode): readonly OnnxNode[] {
   ];
 }
 
-/** The float tensor of a Constant node; integers are shapes and axes. */
-function constantFloats({ opType, domain, attributes, outputs }: OnnxNode): readonly OnnxInitializer[] {
+/** The floats of a Constant node; its integers are shapes and axes. */
+export function constantFloats({
+  opType,
+  domain,
+  attributes,
+  outputs,
+}: OnnxNode): readonly OnnxInitializer[] {
   const value = opType === "Constant" && domain === "" ? attributes["value"] : undefined;
   return value?.kind === "tensor" && isFloat(value.value.dtype)
     ? [{ name: outputs[0] ?? "", tensor: value.value }]

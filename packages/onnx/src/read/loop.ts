@@ -5,13 +5,10 @@ import type { OnnxGraph } from "../model.js";
 import { toNumbers } from "../numbers.js";
 import type { BodyInput, NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-/** Counts an axis from the front. */
-const fromFront = (axis: number, rank: number): number => (axis < 0 ? axis + rank : axis);
-
 /** Moves one axis to another position. */
 function moveAxis(reader: NodeReader, value: Value, from: number, to: number): Value {
   const { length: rank } = value.shape;
-  const [start, end] = [fromFront(from, rank), fromFront(to, rank)];
+  const [start, end] = [reader.fromFront(from, rank), reader.fromFront(to, rank)];
   if (start === end) return value;
   const others = Array.from({ length: rank }, (_, axis) => axis).filter((axis) => axis !== start);
   return reader.emitOne("Transpose", [value], { perm: others.toSpliced(end, 0, start) });

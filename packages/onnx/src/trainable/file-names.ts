@@ -7,13 +7,5 @@ export interface FileNames {
   readonly outputs: readonly string[];
 }
 
-const known = new WeakMap<object, FileNames>();
-
-export function keepFileNames(model: object, names: FileNames): void {
-  known.set(model, names);
-}
-
-/** The names in the file of a model that was read from one; undefined for any other model. */
-export function findFileNames(model: object): FileNames | undefined {
-  return known.get(model);
-}
+/** The names of each model that was read from a file. */
+export const fileNames: WeakMap<object, FileNames> = new WeakMap();

@@ -2,10 +2,15 @@ import { type HostTensor, isFloat } from "@mp/graph";
 import { arrayClassOf, checks, readOptions } from "@mp/graph/internal";
 import { decodeModel } from "../decode.js";
 import type { ReadExternalData } from "../external-data.js";
-import type { OnnxGraph, OnnxModel } from "../model.js";
+import { HELPER_KEY, originFromMetadata } from "../metadata-keys.js";
+import type { OnnxGraph, OnnxModel, OnnxNode } from "../model.js";
 import { quote } from "../problem.js";
-import { constantNodes } from "../read/constant-nodes.js";
-import { decideRole, type InitializerRole, InitializerRoles } from "../read/initializer-roles.js";
+import {
+  constantFloats,
+  decideRole,
+  type InitializerRole,
+  InitializerRoles,
+} from "../read/initializer-roles.js";
 import { moduleScope } from "../read/module-scope.js";
 import { expectVersions } from "../read/read.js";
 import type { ReadOptions } from "../read/read-options.js";
@@ -123,6 +128,10 @@ async function decode(
   return invalid(`takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`);
 }
 
+/** Whether this package wrote the node: a Constant is then none that an exporter made of an initializer. */
+const isOurs = ({ metadata }: OnnxNode): boolean =>
+  metadata[HELPER_KEY] !== undefined || originFromMetadata(metadata) !== undefined;
+
 function findParameters(
   graph: OnnxGraph,
   producer: string,
@@ -130,7 +139,11 @@ function findParameters(
 ): { readonly roles: readonly InitializerRole[]; readonly parameters: ReadonlyMap<string, HostTensor> } {
   const byStructure = new InitializerRoles(graph, producer);
   const parameters = new Map<string, HostTensor>();
-  const roles = [...graph.initializers, ...constantNodes(graph)].flatMap(({ name, tensor }) => {
+  const constants = graph.nodes
+    .filter((node) => !isOurs(node))
+    .flatMap(constantFloats)
+    .filter(({ tensor }) => tensor.shape.length > 0);
+  const roles = [...graph.initializers, ...constants].flatMap(({ name, tensor }) => {
     if (!isFloat(tensor.dtype)) return [];
     const role = decideRole(name, tensor, { name, ...byStructure.of(name, tensor) }, isParameter);
     if (role.isParameter) parameters.set(name, tensor);

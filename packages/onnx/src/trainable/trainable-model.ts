@@ -31,7 +31,7 @@ import type { Warn } from "../read/read-warnings.js";
 import { expectWithin, type ReadLimits } from "../read-limits.js";
 import { type AdaptedGraph, besideWeights } from "./beside-weights.js";
 import { bindSizes } from "./bind-sizes.js";
-import { keepFileNames } from "./file-names.js";
+import { fileNames } from "./file-names.js";
 import { invalid } from "./invalid.js";
 import { type LinearWeight, linearWeights } from "./linear-weights.js";
 import { leafAt, nest } from "./named-tree.js";
@@ -127,12 +127,11 @@ export function trainableModel(found: Trainable): TrainableModel {
   const readFor = (given: Tensors, training: boolean, adapted: AdaptedGraph): Read => {
     const sizes = bindSizes(inputs, given);
     const narrow = inputs.filter(({ name }) => given[name]?.dtype === "i32").map(({ name }) => name);
+    const options = { sizes, narrowInputs: new Set(narrow) };
     const folds = foldsToFollow(model);
-    if (folds !== undefined)
-      return readModel(found, adapted, { sizes, narrowInputs: new Set(narrow), folds }, training);
+    if (folds !== undefined) return readModel(found, adapted, { ...options, folds }, training);
     const key = JSON.stringify([training, sizes, narrow, adapted.form]);
-    const known =
-      read.get(key) ?? readModel(found, adapted, { sizes, narrowInputs: new Set(narrow) }, training);
+    const known = read.get(key) ?? readModel(found, adapted, options, training);
     read.delete(key);
     read.set(key, known);
     for (const oldest of read.keys()) if (read.size > MAX_READ) read.delete(oldest);
@@ -195,7 +194,7 @@ export function trainableModel(found: Trainable): TrainableModel {
     initState: () => hostTree(statisticTensors),
     apply: apply as TrainableModel["apply"],
   };
-  keepFileNames(trainable, {
+  fileNames.set(trainable, {
     parameters: byPath(parameters.keys()),
     statistics: byPath(statisticTensors.keys()),
     inputs: trainable.inputs,

@@ -11,6 +11,7 @@ import {
   OPSET_VERSION,
   onnxGraph,
   onnxModel,
+  onnxNode,
 } from "../model.js";
 import { OWN_DOMAIN, OWN_VERSION } from "../own-domain.js";
 import { GraphWriter, ModelParts } from "./graph-writer.js";
@@ -42,10 +43,10 @@ export interface WriteOptions {
  */
 export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel {
   validateGraph(graph);
-  const writing = new ModelWriting(options);
-  const written = writing.graph(graph, options.name ?? "graph");
+  const parts = new ModelParts();
+  const written = new ModelWriting(options, parts).graph(graph, options.name ?? "graph");
   return onnxModel(
-    { ...written, initializers: writing.initializers },
+    { ...written, initializers: parts.initializers },
     { opsets: { "": OPSET_VERSION, ...(usesOwn(written) ? { [OWN_DOMAIN]: OWN_VERSION } : {}) } },
   );
 }
@@ -53,18 +54,15 @@ export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel 
 /** Writes the graphs of one model: the main one and the bodies of loops. */
 class ModelWriting {
   readonly #options: WriteOptions;
-  readonly #parts = new ModelParts();
+  readonly #parts: ModelParts;
 
-  constructor(options: WriteOptions) {
+  constructor(options: WriteOptions, parts: ModelParts) {
     this.#options = options;
+    this.#parts = parts;
   }
 
-  get initializers(): OnnxGraph["initializers"] {
-    return this.#parts.initializers;
-  }
-
-  /** Writes a graph or body. A body's last inputs are the outer values `given`; `path` is the name of its node. */
-  graph(graph: Graph, name: string, { path = "", given = [] }: Place = {}): OnnxGraph {
+  /** The last inputs of a body are the values `given` of the graph around it; `path` is its node's name there. */
+  graph(graph: Graph, name: string, path = "", given: readonly string[] = []): OnnxGraph {
     const { ownOps = "decompose", origins = true, types = true } = this.#options;
     const names = this.#parts.values;
     const own = graph.inputs.length - given.length;
@@ -79,7 +77,7 @@ class ModelWriting {
     const writer = new GraphWriter(this.#parts, graph.nodes, {
       path,
       keepsOwnOps: ownOps === "keep",
-      writeBody: (body, path, given) => this.graph(body, path, { path, given }),
+      writeBody: (body, path, given) => this.graph(body, path, path, given),
     });
     const nameOf = new Map<Value, string>();
     graph.inputs.forEach(({ value }, index) => {
@@ -120,11 +118,6 @@ class ModelWriting {
       ? standard(node, operands, writer)
       : lower(node, operands, writer, (other, operandNames) => standard(other, operandNames, writer));
   }
-}
-
-interface Place {
-  readonly path?: string;
-  readonly given?: readonly string[];
 }
 
 function usesOwn({ nodes }: OnnxGraph): boolean {
@@ -177,7 +170,10 @@ function nameOutputs(
     const name = lookUp(nameOf, value);
     const output = outputNames[index] as string;
     if (made.has(name) && !renamed.has(name)) renamed.set(name, output);
-    else copies.push(copyNode(renamed.get(name) ?? name, output));
+    else {
+      const own = { name: `output ${output}`, metadata: { [HELPER_KEY]: "1" } };
+      copies.push(onnxNode("Identity", [renamed.get(name) ?? name], [output], own));
+    }
   });
   const rename = (name: string): string => renamed.get(name) ?? name;
   return { nodes: [...nodes.map((node) => renameNode(node, rename)), ...copies], renamed };
@@ -197,17 +193,5 @@ function renameNode(node: OnnxNode, rename: (name: string) => string): OnnxNode 
       nodes: body.nodes.map((inner) => renameNode(inner, rename)),
     })),
     metadata: { ...node.metadata, ...invariantsToMetadata(invariants) },
-  };
-}
-
-function copyNode(from: string, output: string): OnnxNode {
-  return {
-    opType: "Identity",
-    domain: "",
-    name: `output ${output}`,
-    inputs: [from],
-    outputs: [output],
-    attributes: {},
-    metadata: { [HELPER_KEY]: "1" },
   };
 }

@@ -50,7 +50,10 @@ export const readRecurrence =
         const inputs = {
           x: operands.X as Tensor,
           weights: part(operands.W as Tensor, index),
-          starts: op.states.map((name) => initialState(operands[name], index, sizes)),
+          starts: op.states.map((name) => {
+            const state = operands[name];
+            return state && part(state, index, sizes.isBatchFirst ? 1 : 0);
+          }),
           lengths: operands.sequence_lens,
           reverse,
         };
@@ -80,12 +83,6 @@ function part(x: Tensor, index: number, axis = 0): Tensor {
   const own = x.shape[axis] === 1 ? x : slice(x, [{ axis, start: index, end: index + 1 }]);
   return squeeze(own, [axis]);
 }
-
-const initialState = (
-  state: Tensor | undefined,
-  index: number,
-  { isBatchFirst }: Sizes,
-): Tensor | undefined => state && part(state, index, isBatchFirst ? 1 : 0);
 
 function parameters(
   { R, B, P }: Operands,
