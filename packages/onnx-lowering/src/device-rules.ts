@@ -17,9 +17,12 @@ import { withResultsApart } from "./differences/results-apart.js";
 import { lowerOwn, type Surroundings } from "./lowerings/lower-node.js";
 import { ownLowerings } from "./lowerings/own-lowerings.js";
 import type { Differences, Target } from "./lowerings/target.js";
+import { pairKeys } from "./op-pairs.js";
+import { lowerReplacing } from "./replacing/lower-replacing.js";
 import { withShadersForResults } from "./webgpu/copies.js";
 import { findingsOfVersion, INEXACT, ROUNDED_ON_THE_WAY } from "./webgpu/findings-table.js";
-import { lowerWebgpuNodes } from "./webgpu/lower-node.js";
+import { webgpuLowerings } from "./webgpu/own-lowerings.js";
+import { replacements } from "./webgpu/replacements.js";
 import { shortIntegers } from "./webgpu/short-integers.js";
 
 /** The reason why a device does not use a dtype, by dtype. */
@@ -72,9 +75,6 @@ const WEBGPU_TOLERANCE: BackendManifest["tolerance"] = {
 
 const UNORDERED = { unsupported: "the GPU adds the terms that a scatter brings to one place in any order" };
 
-const pairKeys = (dtypes: readonly HalfDType[], ops: readonly Op[]): readonly string[] =>
-  dtypes.flatMap((dtype) => ops.map((op) => pairKey({ op, dtype })));
-
 export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   cpu: whole,
   cuda: {
@@ -87,7 +87,8 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
   },
   webgpu: {
     prepare: shortIntegers,
-    lowerNodes: lowerWebgpuNodes,
+    // Every node has to run on the device.
+    lowerNodes: (target, surroundings) => lowerReplacing(webgpuLowerings(target, surroundings), replacements),
     finish: withShadersForResults,
     apart: whole.apart,
     // Its kernels of Sin, Cos, Elu, MaxPool and ConvTranspose end there; no node that is written is newer.

@@ -19,12 +19,6 @@ const asTheyAre: Storage = {
 
 const inShortIntegers: Storage = { storedType: shortType, stored: shorten, read: lengthen };
 
-const storages: Readonly<Record<Target["device"], Storage>> = {
-  cpu: asTheyAre,
-  cuda: asTheyAre,
-  webgpu: inShortIntegers,
-};
-
-/** How an engine stores values: i64 is stored as i32 on WebGPU, and on engines that compute it in 32 bits. */
+/** How an engine stores values: i64 is held as i32 on WebGPU, and wherever an engine computes it in 32 bits. */
 export const storageOf = ({ device, differences }: Pick<Target, "device" | "differences">): Storage =>
-  differences?.hasShortIntegers ? inShortIntegers : storages[device];
+  device === "webgpu" || differences?.hasShortIntegers ? inShortIntegers : asTheyAre;

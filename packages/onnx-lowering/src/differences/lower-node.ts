@@ -5,7 +5,7 @@ import { firstOfEach, type OwnLowering, type OwnLowerings } from "../lowerings/o
 import { ownLowerings } from "../lowerings/own-lowerings.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import { lowerReplacing } from "../replacing/lower-replacing.js";
-import { randomBits, signedArithmetic } from "../webgpu/random-bits.js";
+import { randomBits, Signed } from "../webgpu/random-bits.js";
 import { acceptedForms } from "./accepted-forms.js";
 import { floatForms } from "./float-forms.js";
 import { exactIntegers } from "./integers.js";
@@ -16,7 +16,7 @@ import { castByArithmetic } from "./rounding.js";
 /** Ops whose operands the engine checks: none; these engines check no index and may crash on empty nodes. */
 const UNCHECKED: ReadonlySet<string> = new Set();
 
-const inShortIntegers: OwnLowerings = { ...exactIntegers, RandomBits: randomBits(signedArithmetic) };
+const inShortIntegers: OwnLowerings = { ...exactIntegers, RandomBits: randomBits(Signed) };
 
 export function lowerDifferently(
   target: Target,

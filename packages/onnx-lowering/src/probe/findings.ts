@@ -1,27 +1,18 @@
-import { type HalfDType, type Op, opDTypes } from "@mp/graph";
-import { pairKey } from "@mp/graph/backend";
+import type { HalfDType } from "@mp/graph";
 import { deviceRules, type RefusedDTypes } from "../device-rules.js";
 import { emulatedHalves } from "../dtype.js";
 import type { Target } from "../lowerings/target.js";
+import { reasonsByPair } from "../op-pairs.js";
 import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";
 
-/** What the probe found out about an engine. */
-export interface Findings {
-  readonly device: Target["device"];
-  /** Half dtypes whose values are held in f32 and rounded. */
-  readonly emulated: Target["emulated"];
+/** Findings of the probe on an engine. */
+export interface Findings extends Required<Target> {
   readonly missing: Missing;
-  /** Ops in native half dtypes that are computed in f32 and rounded, by `pairKey`. */
-  readonly widened: Target["widened"];
-  /** Sums that accumulate in a native half dtype, even when lowered. */
+  /** Sums that accumulate in a native half, even in their lowered form. */
   readonly narrowSums: readonly HalfSum[];
-  /** Channels per block of the engine's blocked convolutions; undefined if it has none. */
-  readonly blockSize: number | undefined;
-  readonly castsThroughDoubles: boolean;
-  readonly differences: Target["differences"];
-  /** How convolutions of infinities and NaN deviate from IEEE 754; undefined if they do not. */
+  /** How its convolutions of infinities and NaN differ from IEEE 754; undefined where they do not. */
   readonly nonFinite: string | undefined;
 }
 
@@ -58,13 +49,5 @@ export function knownFindings(
   };
 }
 
-/** All ops in the dtypes that the device does not use at all. */
-export const refusedPairs = (refused: RefusedDTypes): Missing =>
-  new Map(
-    Object.entries(opDTypes).flatMap(([op, dtypes]) =>
-      dtypes.flatMap((dtype) => {
-        const reason = refused[dtype];
-        return reason === undefined ? [] : [[pairKey({ op: op as Op, dtype }), reason] as const];
-      }),
-    ),
-  );
+/** Every op in a dtype that is not used at all on the device. */
+export const refusedPairs = (refused: RefusedDTypes): Missing => reasonsByPair(({ dtype }) => refused[dtype]);

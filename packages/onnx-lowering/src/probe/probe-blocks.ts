@@ -1,4 +1,5 @@
-import { MpError, tensor } from "@mp/graph";
+import { tensor } from "@mp/graph";
+import { refusalOf } from "@mp/graph/probe";
 import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx/write";
 import { BLOCKED_DOMAIN } from "../lowerings/blocked-layout.js";
 import type { ProbedEngine } from "./engine.js";
@@ -19,22 +20,17 @@ export async function blockSize(engine: ProbedEngine): Promise<number | undefine
     outputs: [{ name: "y", type: { elementType: "f32", shape: SHAPE }, metadata: {} }],
   });
   const model = onnxModel(graph, { opsets: { "": 23, [BLOCKED_DOMAIN]: 1 } });
-  try {
-    const results = await engine.runModel(
-      encodeModel(model),
-      new Map(),
-      new Map([["y", { dtype: "f32", shape: SHAPE }]]),
-    );
-    const blocked = Array.from((results.get("y")?.data ?? []) as Float32Array);
-    const size = blocked.indexOf(1);
-    // Channel c at place p was number 2c + p; it belongs at block ⌊c / size⌋, place p, c mod size.
-    const isLayout = blocked.every((number, at) => {
-      const [channel, place] = [Math.floor(number / 2), number % 2];
-      return at === (Math.floor(channel / size) * 2 + place) * size + (channel % size);
-    });
-    return isLayout && size > 1 && CHANNELS % size === 0 ? size : undefined;
-  } catch (error) {
-    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return undefined;
-    throw error;
-  }
+  const outputs = new Map([["y", { dtype: "f32", shape: SHAPE } as const]]);
+  let blocked: readonly number[] = [];
+  await refusalOf(async () => {
+    const results = await engine.runModel(encodeModel(model), new Map(), outputs);
+    blocked = Array.from((results.get("y")?.data ?? []) as Float32Array);
+  });
+  const size = blocked.indexOf(1);
+  // Channel c at place p was number 2c + p; it belongs at block ⌊c / size⌋, place p, c mod size.
+  const isLayout = blocked.every((number, at) => {
+    const [channel, place] = [Math.floor(number / 2), number % 2];
+    return at === (Math.floor(channel / size) * 2 + place) * size + (channel % size);
+  });
+  return isLayout && size > 1 && CHANNELS % size === 0 ? size : undefined;
 }

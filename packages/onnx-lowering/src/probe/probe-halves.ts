@@ -1,4 +1,5 @@
-import { floatFormats, GraphBuilder, type HalfDType, MpError, type Value } from "@mp/graph";
+import { floatFormats, GraphBuilder, type HalfDType, type Value } from "@mp/graph";
+import { refusalOf } from "@mp/graph/probe";
 import { encodeModel, writeGraph } from "@mp/onnx/write";
 import { HALVES } from "../dtype.js";
 import type { ProbedEngine } from "./engine.js";
@@ -14,13 +15,12 @@ async function isNative(engine: ProbedEngine, half: HalfDType): Promise<boolean>
   const graph = roundingGraph(half);
   const model = encodeModel(writeGraph(graph, { origins: false, types: false }));
   const outputs = new Map(graph.outputs.map(({ name, value }) => [name, value]));
-  try {
+  let isRounded = false;
+  await refusalOf(async () => {
     const results = await engine.runModel(model, new Map(), outputs);
-    return [...results.values()].every(({ data }) => data[0] === 0);
-  } catch (error) {
-    if (MpError.is(error) && error.code !== "MP_OUT_OF_MEMORY") return false;
-    throw error;
-  }
+    isRounded = [...results.values()].every(({ data }) => data[0] === 0);
+  });
+  return isRounded;
 }
 
 /** Builds differences that are 0 if the first result is rounded to the half, and nonzero if it stays in f32. */

@@ -1,7 +1,8 @@
-import { type AnyNode, type DType, type Graph, type Op, opDTypes } from "@mp/graph";
+import type { AnyNode, DType, Graph } from "@mp/graph";
 import * as probes from "@mp/graph/probe";
 import type { RefusedDTypes } from "../device-rules.js";
 import type { Target } from "../lowerings/target.js";
+import { opPairs } from "../op-pairs.js";
 import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
@@ -11,11 +12,7 @@ export type Missing = ReadonlyMap<string, string>;
 
 /** Every op in every dtype it exists in, except emulated half dtypes, which are f32 to the engine. */
 export function pairsFor({ emulated }: Target): readonly probes.ProbePair[] {
-  const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
-  const isAsked = (dtype: DType): boolean => !(emulated as readonly DType[]).includes(dtype);
-  return all.flatMap(([op, dtypes]) =>
-    dtypes.filter(isAsked).map((dtype): probes.ProbePair => ({ op, dtype })),
-  );
+  return opPairs.filter(({ dtype }) => !(emulated as readonly DType[]).includes(dtype));
 }
 
 /** Probes ops in dtypes, in their lowered form. @param refused dtypes that the device does not use */

@@ -1,12 +1,8 @@
 /** Most bindings kept. Sides flip in groups, so there are few combinations unless many programs write a state. */
 const KEPT = 8;
 
-interface Releasable {
-  release(): void;
-}
-
-/** Caches bindings by combination of sides; the least recently used is released first. None may be running. */
-export class PreparedBindings<B extends Releasable> {
+/** Bindings by combination of sides; above a limit the least recently used is released. None may be running. */
+export class PreparedBindings<B extends { release(): void }> {
   readonly #bindings = new Map<string, B>();
 
   /** The binding for a combination of sides, made at its first use. */

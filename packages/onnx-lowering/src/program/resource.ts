@@ -56,13 +56,13 @@ export abstract class NativeResource {
 
   /** @throws MP_DISPOSED after release */
   get handle(): bigint {
-    if (this.#handle === undefined) throw this.#released();
+    if (this.#handle === undefined) throw new MpError("MP_DISPOSED", `${this.#what}: used after release`);
     return this.#handle;
   }
 
   /** @throws MP_DISPOSED after release */
   assertUsable(): void {
-    if (this.#handle === undefined) throw this.#released();
+    void this.handle;
   }
 
   get isReleased(): boolean {
@@ -86,8 +86,4 @@ export abstract class NativeResource {
   protected assertIdle(): void {}
 
   protected abstract free(handle: bigint): void;
-
-  #released(): MpError {
-    return new MpError("MP_DISPOSED", `${this.#what}: used after release`);
-  }
 }

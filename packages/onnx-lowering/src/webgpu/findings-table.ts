@@ -2,8 +2,8 @@
  * The probe's findings for the WebGPU provider of ONNX Runtime 1.30. Probing would spend half a minute on compiling
  * shaders; a test compares the table with the probe.
  */
-import { type DType, type HalfDType, type Op, opDTypes, PRODUCT_OPS } from "@mp/graph";
-import { pairKey } from "@mp/graph/backend";
+import { type DType, type HalfDType, type Op, PRODUCT_OPS } from "@mp/graph";
+import { pairKeys, reasonsByPair } from "../op-pairs.js";
 
 const KNOWN_VERSION = /^1\.30\./;
 
@@ -52,17 +52,9 @@ export function findingsOfVersion(
   native: readonly HalfDType[],
 ): FindingsOfVersion | undefined {
   if (!KNOWN_VERSION.test(version)) return undefined;
-  const all = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
   return {
-    missing: new Map(
-      all.flatMap(([op, dtypes]) =>
-        dtypes.flatMap((dtype) => {
-          const reason = missing[op]?.(dtype);
-          return reason === undefined ? [] : [[pairKey({ op, dtype }), reason] as const];
-        }),
-      ),
-    ),
-    widened: new Set(native.flatMap((dtype) => WIDENED.map((op) => pairKey({ op, dtype })))),
+    missing: reasonsByPair(({ op, dtype }) => missing[op]?.(dtype)),
+    widened: new Set(pairKeys(native, WIDENED)),
     narrowSums: [],
     nonFinite: NON_FINITE,
   };

@@ -10,7 +10,7 @@ import { movementLowerings } from "./movement.js";
 import { normalizationLowerings } from "./normalization.js";
 import { poolingLowerings } from "./pooling.js";
 import { power } from "./power.js";
-import { randomBits, unsignedArithmetic } from "./random-bits.js";
+import { randomBits, Unsigned } from "./random-bits.js";
 import { reduceLowerings } from "./reduce.js";
 import { unaryLowerings } from "./unary.js";
 
@@ -32,5 +32,5 @@ export const webgpuLowerings = (target: Target, surroundings: Surroundings): Own
   ...rowLossLowerings,
   ...movementLowerings,
   ...indexingLowerings,
-  RandomBits: randomBits(unsignedArithmetic),
+  RandomBits: randomBits(Unsigned),
 });

@@ -32,8 +32,8 @@ function chooseLayout(count: number): Layout {
     : { rows: count / columns, columns };
 }
 
-/** Wrapping uint32 arithmetic on names. */
-class Unsigned {
+/** Arithmetic of ONNX's uint32 on names. It wraps. */
+export class Unsigned {
   readonly writer: NodeWriter;
 
   constructor(writer: NodeWriter) {
@@ -89,8 +89,8 @@ function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: stri
   return writer.one("Add", [shiftMasked(-(2 ** 16)), shiftMasked(2 ** 16 - 2 ** bits)]);
 }
 
-/** The arithmetic in i32, for engines that compute u32 like that: constants, quotients and shifts are signed. */
-class Signed extends Unsigned {
+/** In i32, for an engine that computes u32 so: constants, quotients, comparisons and shifts are then signed. */
+export class Signed extends Unsigned {
   override counter(drawn: string): string {
     return drawn;
   }
@@ -210,18 +210,12 @@ function shapeBits(
   return flat(wanted, shape);
 }
 
-type Arithmetic = (writer: NodeWriter) => Unsigned;
-
-export const unsignedArithmetic: Arithmetic = (writer) => new Unsigned(writer);
-/** Arithmetic for an engine that computes u32 as i32. */
-export const signedArithmetic: Arithmetic = (writer) => new Signed(writer);
-
 export const randomBits =
-  (arithmetic: Arithmetic): OwnLowering<"RandomBits"> =>
+  (Arithmetic: typeof Unsigned): OwnLowering<"RandomBits"> =>
   ({ attributes }, [drawn = ""], writer) => {
     const { key, shape } = attributes;
     const layout = chooseLayout(elementCount(shape, "RandomBits"));
-    const u = arithmetic(writer);
+    const u = new Arithmetic(writer);
     const bits = squares(u.counter(drawn), key, layout, u);
     return [writer.cast(shapeBits(bits, layout, shape, writer), "i32")];
   };

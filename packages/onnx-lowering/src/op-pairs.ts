@@ -1,0 +1,22 @@
+import { type DType, type Op, opDTypes } from "@mp/graph";
+import { pairKey } from "@mp/graph/backend";
+import type { ProbePair } from "@mp/graph/probe";
+
+/** Every op in every dtype that it exists in. */
+export const opPairs: readonly ProbePair[] = Object.entries(opDTypes).flatMap(([op, dtypes]) =>
+  dtypes.map((dtype) => ({ op: op as Op, dtype })),
+);
+
+export const pairKeys = (dtypes: readonly DType[], ops: readonly Op[]): readonly string[] =>
+  dtypes.flatMap((dtype) => ops.map((op) => pairKey({ op, dtype })));
+
+/** The pairs for which there is a reason not to compute them, by `pairKey`. */
+export const reasonsByPair = (
+  reasonFor: (pair: ProbePair) => string | undefined,
+): ReadonlyMap<string, string> =>
+  new Map(
+    opPairs.flatMap((pair) => {
+      const reason = reasonFor(pair);
+      return reason === undefined ? [] : [[pairKey(pair), reason] as const];
+    }),
+  );
