@@ -9,22 +9,7 @@ export interface NativeShape {
   readonly dims: BigInt64Array;
 }
 
-interface NativeProperty {
-  readonly key: string;
-  readonly value: string;
-}
-
-interface NativeVersion {
-  readonly buildNumber: string;
-  readonly description: string;
-}
-
-interface NativeCounters {
-  readonly infos: bigint;
-  readonly size: bigint;
-}
-
-/** ov_profiling_info_t: the counters of one node of a compiled model. */
+/** Counts of one node of a compiled model. */
 export interface NativeCounter {
   readonly status: number;
   /** Microseconds. */
@@ -40,7 +25,7 @@ type Done = (error: Error | null, status: number) => void;
 /** The C functions that are used. Functions that can fail return a status. */
 export interface NativeFunctions {
   ov_get_last_err_msg(): string | null;
-  ov_get_openvino_version(version: [NativeVersion]): number;
+  ov_get_openvino_version(version: [Readonly<Record<"buildNumber" | "description", string>>]): number;
   ov_core_create(out: Out): number;
   ov_core_free(core: Handle): void;
   ov_core_get_property(core: Handle, device: string, key: string, out: [string | null]): number;
@@ -54,7 +39,7 @@ export interface NativeFunctions {
       model: Handle,
       device: string,
       count: number,
-      properties: readonly NativeProperty[],
+      properties: readonly Readonly<Record<"key" | "value", string>>[],
       out: Out,
       done: Done,
     ): void;
@@ -68,8 +53,11 @@ export interface NativeFunctions {
   ov_infer_request_infer(request: Handle): number;
   ov_infer_request_start_async(request: Handle): number;
   readonly ov_infer_request_wait: { async(request: Handle, done: Done): void };
-  ov_infer_request_get_profiling_info(request: Handle, counters: [NativeCounters]): number;
-  ov_profiling_info_list_free(counters: NativeCounters): void;
+  ov_infer_request_get_profiling_info(
+    request: Handle,
+    counters: [Readonly<Record<"infos" | "size", bigint>>],
+  ): number;
+  ov_profiling_info_list_free(counters: Readonly<Record<"infos" | "size", bigint>>): void;
   ov_tensor_create(type: number, shape: NativeShape, out: Out): number;
   ov_tensor_create_from_host_ptr(type: number, shape: NativeShape, memory: Handle, out: Out): number;
   ov_tensor_data(tensor: Handle, out: Out): number;

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import { publishFolder, sweepPartials, withdrawFolder } from "@mp/wheels/publish";
+import { digest } from "../digest.js";
 
 /** The file in a model's folder with the digests of all its other files. */
 const SUMS = "SHA256SUMS";
@@ -64,13 +64,6 @@ export class ModelCache {
     if ("failure" in compiled) throw compiled.failure;
     return compiled.model;
   }
-}
-
-/** Hashes each part after its length, so that different lists of parts never hash the same bytes. */
-function digest(...parts: readonly (string | Uint8Array)[]): string {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(`${part.length} `).update(part);
-  return hash.digest("hex");
 }
 
 async function listSums(folder: string): Promise<string> {

@@ -1,6 +1,6 @@
-import { bytesPerElement, elementCount, type HostTensor, MpError, type ValueType } from "@mp/graph";
+import { type HostTensor, MpError, type ValueType } from "@mp/graph";
 import type { Storage } from "@mp/onnx-lowering";
-import { aligned, type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
+import { allocateAdjacent, type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
 import { ModelCache } from "./model-cache.js";
@@ -110,14 +110,8 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     return this.#allocate(type);
   }
 
-  allocateAdjacent(types: readonly ValueType[]): { whole: NativeTensor; parts: NativeTensor[] } {
-    const { offsets, bytes } = aligned(
-      types.map(({ dtype, shape }) => elementCount(shape, "slot") * bytesPerElement[dtype]),
-    );
-    const whole = this.#allocate({ dtype: "f32", shape: [bytes / bytesPerElement.f32] });
-    whole.view().fill(0 as never);
-    const parts = types.map((type, at) => this.#allocate(type, { whole, offset: offsets[at] as number }));
-    return { whole, parts };
+  allocateAdjacent(types: readonly ValueType[]): ReturnType<typeof allocateAdjacent<NativeTensor>> {
+    return allocateAdjacent(types, (type, within) => this.#allocate(type, within));
   }
 
   upload(value: HostTensor): NativeTensor {

@@ -11,10 +11,29 @@ import {
   type ValueType,
 } from "@mp/graph";
 import type { Storage } from "@mp/onnx-lowering";
-import { type EngineTensor, type Ledger, NativeResource } from "@mp/onnx-lowering/program";
+import {
+  type EngineTensor,
+  kernelBytes,
+  type Ledger,
+  NativeResource,
+  rawBytes,
+} from "@mp/onnx-lowering/program";
 import koffi from "koffi";
-import { ELEMENT_TYPE } from "./element-type.js";
 import type { OpenVinoLibrary } from "./library.js";
+
+/** The C interface's numbers of dtypes, ov_element_type_e. */
+const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
+  bool: 1,
+  bf16: 2,
+  f16: 3,
+  f32: 4,
+  i32: 9,
+  i64: 10,
+  u8: 16,
+  u64: 19,
+  f8e4m3: 21,
+  f8e5m2: 22,
+};
 
 export interface TensorPlace {
   readonly library: OpenVinoLibrary;
@@ -85,7 +104,7 @@ export class NativeTensor extends NativeResource implements EngineTensor {
    */
   write(value: HostTensor): void {
     const held = this.#place.storage.stored(value);
-    rawBytes(this.view()).set(held.dtype === "bool" ? zeroOrOne(held.data) : rawBytes(held.data));
+    rawBytes(this.view()).set(kernelBytes(held));
   }
 
   /** Overwrites the tensor with another of the same type. @throws MP_DISPOSED if either is released */
@@ -107,13 +126,4 @@ export class NativeTensor extends NativeResource implements EngineTensor {
     const count = this.byteLength / bytesPerElement[this.#held.dtype];
     return new arrayOf(buffer as ArrayBuffer, byteOffset + within.offset, count);
   }
-}
-
-function rawBytes(data: HostArrays[DType]): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
-/** Normalizes bools to 0 and 1: here any nonzero byte is true, but kernels that read bools as numbers rely on 1. */
-function zeroOrOne(data: Uint8Array): Uint8Array {
-  return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
 }

@@ -23,6 +23,24 @@ it("keeps a value for what it was found for, and for nothing else", () => {
   expect(readdirSync(join(folder, "a", "b"))).toEqual(["findings.json"]);
 });
 
+it.each(
+  [
+    [undefined, null, true, "a\u2028\u0000\ud800", 2n ** 70n],
+    [0, -0, 1.5e-320, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+    new Set<unknown>(["a", new Set([1]), undefined]),
+    new Map<unknown, unknown>([
+      ["a", new Map([[1, "b"]])],
+      [{ x: 1 }, undefined],
+    ]),
+    { a: undefined, b: { set: [1], map: null }, "": [[], {}, [undefined]] },
+    Object.fromEntries([["__proto__", 1]]),
+  ].map((value) => [value]),
+)("keeps %o", (value) => {
+  const path = join(folder, "plain");
+  keepValue(path, "one", value);
+  expect(readValue(path, "one")).toStrictEqual(value);
+});
+
 it("ignores a damaged or foreign file, whichever byte it is, and replaces it", () => {
   const path = join(folder, "damaged.json");
   keepValue(path, "one", VALUE);

@@ -1,9 +1,9 @@
 import type { Findings } from "@mp/onnx-lowering";
 import { probeEngine } from "@mp/onnx-lowering/probe";
 import type { NativeRuntime } from "../native/index.js";
-import { engineToProbe } from "./engine-to-probe.js";
 import { productHalves } from "./product-halves.js";
 import { recallAnswer } from "./recall-answer.js";
+import { runOnce } from "./run-once.js";
 
 /** Findings by library: an engine does not change while a process runs. */
 const known = new WeakMap<NativeRuntime["library"], Promise<Findings>>();
@@ -27,5 +27,10 @@ export async function probeOnce(runtime: NativeRuntime): Promise<Findings> {
 async function probe(runtime: NativeRuntime): Promise<Findings> {
   const products = await productHalves(runtime);
   runtime.hasSnippets = products.length > 0;
-  return probeEngine(engineToProbe(runtime, products));
+  return probeEngine({
+    device: "cpu",
+    version: runtime.library.version,
+    products,
+    runModel: async (...model) => (await runOnce(runtime, ...model)).results,
+  });
 }

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { cacheFolder } from "@mp/libopenvino";
+import { digest } from "../digest.js";
 import type { NativeRuntime } from "../native/index.js";
 import { keepValue, readValue } from "./kept-value.js";
 
@@ -21,7 +21,7 @@ export async function recallAnswer<A>(
   if (probing === undefined) return find();
   // Sources and the code built from them would otherwise replace each other's answers.
   const name = digest(question, library.build, processor, probing.version, extname(import.meta.url));
-  const path = join(cacheFolder(process.env), "findings", `${name.slice(0, 16)}.json`);
+  const path = join(cacheFolder(process.env), "findings", name.slice(0, 16));
   const of = digest(name, probing.code);
   const kept = readValue(path, of);
   if (kept !== undefined) return kept as A;
@@ -30,13 +30,7 @@ export async function recallAnswer<A>(
   return answer;
 }
 
-const digest = (...parts: readonly string[]): string => {
-  const hash = createHash("sha256");
-  for (const part of parts) hash.update(`${part.length} ${part} `);
-  return hash.digest("hex");
-};
-
-/** Entry points of the probing code. They share files whose names change with their contents. */
+/** Entries with the code that probes. The names of the files that they share change with the contents. */
 const ENTRIES = ["@mp/graph/probe", "@mp/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
 /**

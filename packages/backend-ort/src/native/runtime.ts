@@ -1,5 +1,5 @@
-import { byteLength, bytesPerElement, type HostTensor, MpError, type ValueType } from "@mp/graph";
-import { aligned, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
+import { type HostTensor, MpError, type ValueType } from "@mp/graph";
+import { allocateAdjacent, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";
 import type { Device, DeviceName, DevicePlace } from "./device.js";
@@ -26,11 +26,6 @@ const DEVICES: Readonly<Record<DeviceName, (options: RuntimeOptions) => Device |
 };
 
 export type Place = "host" | "device";
-
-export interface Adjacent {
-  readonly whole: NativeTensor;
-  readonly parts: readonly NativeTensor[];
-}
 
 /**
  * One user of ONNX Runtime. It creates and counts sessions, bindings and tensors on one device, and frees those that
@@ -85,8 +80,8 @@ export class NativeRuntime {
 
   /**
    * Loads a model for this runtime's device.
-   * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model, or too many bytes
-   * @throws MP_UNSUPPORTED if an operator has no kernel for the given types
+   * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model
+   * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
    */
   async createSession(model: Uint8Array, options?: SessionOptions): Promise<NativeSession> {
     this.#assertUsable();
@@ -116,17 +111,13 @@ export class NativeRuntime {
     return this.#place === undefined;
   }
 
-  /** Allocates host tensors in one zeroed piece of memory, each aligned. The whole is released last. */
-  allocateAdjacent(types: readonly ValueType[]): Adjacent {
+  /** Tensors of the host in the memory of a whole. */
+  allocateAdjacent(types: readonly ValueType[]): ReturnType<typeof allocateAdjacent<NativeTensor>> {
     this.#assertUsable();
-    const { offsets, bytes } = aligned(types.map(byteLength));
-    const whole = this.allocate({ dtype: "f32", shape: [bytes / bytesPerElement.f32] }, "host");
-    whole.view().fill(0 as never);
-    const parts = types.map((type, at) => {
-      const within = { whole, offset: offsets[at] as number };
-      return new NativeTensor(this.library, this.#ledger, type, { ...this.#host, within });
+    return allocateAdjacent(types, (type, within) => {
+      const place = within === undefined ? this.#host : { ...this.#host, within };
+      return new NativeTensor(this.library, this.#ledger, type, place);
     });
-    return { whole, parts };
   }
 
   upload(value: HostTensor, place?: Place): NativeTensor {

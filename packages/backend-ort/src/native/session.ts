@@ -42,9 +42,6 @@ export interface SessionOptions extends DeviceUse {
 /** Adds an execution provider to session options under construction. */
 export type ProviderAppender = (library: OrtLibrary, sessionOptions: bigint, use: DeviceUse) => void;
 
-/** Protobuf's own limit for one message. */
-const MODEL_BYTES_LIMIT = 2 ** 31 - 1;
-
 /** A loaded model. Runs go through bindings made for it, which must be released first. */
 export class NativeSession extends NativeResource {
   readonly library: OrtLibrary;
@@ -110,20 +107,14 @@ export interface SessionParts {
 
 /**
  * Loads a model on a worker thread; 20 000 nodes take about half a second.
- * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model, or too many bytes
- * @throws MP_UNSUPPORTED if an operator has no kernel for the given types
+ * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model
+ * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
  */
 export async function createSession(
   parts: SessionParts,
   model: Uint8Array,
   options: SessionOptions = {},
 ): Promise<NativeSession> {
-  if (model.byteLength > MODEL_BYTES_LIMIT) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `session: a model ends at 2 GB, got ${model.byteLength} bytes; bind large constants as inputs`,
-    );
-  }
   const { library, environment, ledger } = parts;
   const sessionOptions = makeSessionOptions(parts, options);
   let freeInitializers: (() => void) | undefined;

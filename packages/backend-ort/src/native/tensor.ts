@@ -13,7 +13,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import type { Storage } from "@mp/onnx-lowering";
-import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
+import { kernelBytes, type Ledger, NativeResource, rawBytes } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
@@ -147,7 +147,7 @@ export class NativeTensor extends NativeResource {
     this.assertUsable();
     checkFits(this, value);
     const held = this.#storage?.stored(value) ?? value;
-    const bytes = held.dtype === "bool" ? zeroOrOne(held.data) : rawBytes(held.data);
+    const bytes = kernelBytes(held);
     if (this.#copier === undefined) rawBytes(this.view()).set(bytes);
     else this.#copier.write(this, bytes);
   }
@@ -193,15 +193,6 @@ function tensorWithin(
     functions.ReleaseMemoryInfo,
     (info) => tensorOver(library, "part", { info, data, byteLength }, layout),
   );
-}
-
-function rawBytes(data: HostArrays[DType]): Uint8Array {
-  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
-/** Normalizes bools to 0 and 1: here any nonzero byte is true, but some kernels read bools as numbers. */
-function zeroOrOne(data: Uint8Array): Uint8Array {
-  return data.every((byte) => byte <= 1) ? data : data.map((byte) => (byte === 0 ? 0 : 1));
 }
 
 function checkFits(target: NativeTensor, value: ValueType): void {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/graph";
 import type { BoundConstant } from "../bound-constants.js";
 import type { EngineMemory, EngineTensor } from "./engine-memory.js";
+import { rawBytes } from "./tensor-bytes.js";
 
 /** A constant in the engine's memory; `release` ends one use of it. */
 export interface PooledConstant<T> {
@@ -59,6 +60,5 @@ export function releaseConstants<T>(constants: ReadonlyMap<string, PooledConstan
 }
 
 function contentKey({ dtype, shape, data }: HostTensor): string {
-  const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-  return `${dtype} [${shape.join()}] ${createHash("sha256").update(bytes).digest("base64")}`;
+  return `${dtype} [${shape.join()}] ${createHash("sha256").update(rawBytes(data)).digest("base64")}`;
 }

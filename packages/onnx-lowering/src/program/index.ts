@@ -1,4 +1,4 @@
-export { aligned } from "./aligned.js";
+export { allocateAdjacent } from "./allocate-adjacent.js";
 export { ConstantPool, type PooledConstant, releaseConstants } from "./constant-pool.js";
 export type { EngineMemory, EngineTensor } from "./engine-memory.js";
 export { RunPacer } from "./pace.js";
@@ -7,3 +7,4 @@ export { PreparedBindings } from "./prepared-bindings.js";
 export { profileRows } from "./profile-rows.js";
 export { Ledger, type LiveStats, NativeResource } from "./resource.js";
 export { growStacks } from "./stacks.js";
+export { kernelBytes, rawBytes } from "./tensor-bytes.js";

@@ -3,20 +3,14 @@ interface Stacks {
   async_stack_size?: number;
 }
 
-/** The part of koffi that this module uses. */
-interface Configured {
-  config(): Stacks;
-  config(settings: Stacks): unknown;
-}
-
 /**
  * Size of koffi's stacks for native code. Its default for an asynchronous call is 128 KiB, but a matrix product needs
  * more than 64 KiB (less crashes without a message). Pages of a stack cost nothing until touched.
  */
 const STACK_BYTES = 8 * 1024 * 1024;
 
-/** Asks koffi for larger stacks. It accepts them only before the process loads its first library. */
-export function growStacks(koffi: Configured): void {
+/** Asks koffi for larger stacks. It takes them only before the process loads its first library; after that they stay. */
+export function growStacks(koffi: { config(): Stacks; config(settings: Stacks): unknown }): void {
   const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
   try {
     koffi.config({
