@@ -4,8 +4,7 @@ hideFromOrigins(import.meta.url);
 
 // Models as layers
 
-export type { FromOnnxOptions } from "./trainable/from-onnx.js";
-export { fromOnnx } from "./trainable/from-onnx.js";
+export { type FromOnnxOptions, fromOnnx } from "./trainable/from-onnx.js";
 export type {
   OnnxContext,
   OnnxTensors,
@@ -15,27 +14,23 @@ export type {
 
 // Models for inference
 
-export type { ExportWeights } from "./export/export-onnx.js";
-export { exportOnnx } from "./export/export-onnx.js";
+export { type ExportWeights, exportOnnx } from "./export/export-onnx.js";
 export type { ExportInput, ExportInputs, ExportOptions } from "./export/export-options.js";
 export type { ExportContext, ExportFunction, ExportLayer } from "./export/traced-model.js";
 
 // Graphs as models, and back
 
 export type { InitializerRole } from "./read/initializer-roles.js";
-export type { ReadModel } from "./read/read.js";
-export { readGraph } from "./read/read.js";
+export { type ReadModel, readGraph } from "./read/read.js";
 export type { ReadOptions } from "./read/read-options.js";
 export { READ_OPERATORS } from "./read/readers.js";
 export type { ReadAs } from "./read-as.js";
 export type { ScanLimits } from "./scan-limits.js";
-export type { WriteOptions } from "./write/write.js";
-export { sourceOfNode, writeGraph } from "./write/write.js";
+export { sourceOfNode, type WriteOptions, writeGraph } from "./write/write.js";
 
 // Models as bytes
 
-export type { DecodeOptions } from "./decode.js";
-export { decodeModel } from "./decode.js";
+export { type DecodeOptions, decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export type { EncodeOptions } from "./encode.js";
 export { encodeModel } from "./encode-checked.js";
@@ -43,30 +38,4 @@ export type { DataPlace, ReadExternalData } from "./external-data.js";
 
 // Models as data
 
-export type {
-  OnnxAttribute,
-  OnnxAttributeKind,
-  OnnxAttributes,
-  OnnxFunction,
-  OnnxGraph,
-  OnnxInitializer,
-  OnnxModel,
-  OnnxNode,
-  OnnxTensorType,
-  OnnxValueInfo,
-  StringMap,
-} from "./model.js";
-export {
-  bodiesOf,
-  float,
-  floats,
-  IR_VERSION,
-  int,
-  ints,
-  mapBodies,
-  OPSET_VERSION,
-  onnxGraph,
-  onnxModel,
-  onnxNode,
-  string,
-} from "./model.js";
+export * from "./model.js";

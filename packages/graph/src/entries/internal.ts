@@ -38,6 +38,7 @@ export { sourceOfIndices } from "../graph/known-indices.js";
 export { unrollScans } from "../graph/scan/unroll.js";
 export { totalBytes } from "../host/host-tensor.js";
 export { namesInstead } from "../missing-name.js";
+export { leafAt, nest } from "../named-tree.js";
 export {
   type Defaulted,
   type DefaultedOptions,

@@ -5,44 +5,16 @@
 
 // Graphs as models
 
-export type { WriteOptions } from "../write/write.js";
-export { sourceOfNode, writeGraph } from "../write/write.js";
+export { sourceOfNode, type WriteOptions, writeGraph } from "../write/write.js";
 
 // Models as bytes
 
 export type { ElementType, ForeignElementType } from "../element-type.js";
-export type { EncodeOptions } from "../encode.js";
-export { encodeModel } from "../encode.js";
+export { type EncodeOptions, encodeModel } from "../encode.js";
 
 // Models as data
 
-export type {
-  OnnxAttribute,
-  OnnxAttributeKind,
-  OnnxAttributes,
-  OnnxFunction,
-  OnnxGraph,
-  OnnxInitializer,
-  OnnxModel,
-  OnnxNode,
-  OnnxTensorType,
-  OnnxValueInfo,
-  StringMap,
-} from "../model.js";
-export {
-  bodiesOf,
-  float,
-  floats,
-  IR_VERSION,
-  int,
-  ints,
-  mapBodies,
-  OPSET_VERSION,
-  onnxGraph,
-  onnxModel,
-  onnxNode,
-  string,
-} from "../model.js";
+export * from "../model.js";
 
 // Lowerings, for backends
 

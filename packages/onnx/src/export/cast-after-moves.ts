@@ -3,6 +3,7 @@
 // for. So a value is moved in its own dtype, and cast where the first operator computes with it. What is computed in
 // float16 is cast by the engine itself, so its transposition is in float32.
 import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/graph";
+import { GraphCopy } from "@mp/graph/internal";
 
 /** Whether an op only moves its first operand, or all of them (Concat). */
 function movesOperands(op: Op): boolean {
@@ -13,30 +14,29 @@ function movesOperands(op: Op): boolean {
 /** Moves each cast to f16 behind the ops that only move the value. */
 export function castAfterMoves(graph: Graph): Graph {
   const builder = new GraphBuilder();
-  const made = new Map<Value, Value>();
-  /** The f32 form of each value that is a cast to f16. */
+  const copy = new GraphCopy(graph, builder);
+  /** In f32, what a value is the cast of. */
   const uncast = new Map<Value, Value>();
-  const translate = (value: Value): Value => made.get(value) as Value;
-  for (const { name, role, value } of graph.inputs) made.set(value, builder.input(name, value, role));
+  copy.copyInputs();
   for (const node of graph.nodes) {
     const { op, attributes, origin } = node;
     const [operand] = node.inputs;
     const moved = op === "Concat" ? node.inputs : node.inputs.slice(0, 1);
     if (op === "Transpose" && operand?.dtype === "f16" && !uncast.has(operand))
-      uncast.set(operand, builder.emitOne("Cast", [translate(operand)], { to: "f32" }, origin));
+      uncast.set(operand, builder.emitOne("Cast", [copy.counterpart(operand)], { to: "f32" }, origin));
     const isMoved = movesOperands(op) && moved.length > 0 && moved.every((value) => uncast.has(value));
     const inputs = node.inputs.map((value) =>
-      isMoved && moved.includes(value) ? (uncast.get(value) as Value) : translate(value),
+      isMoved && moved.includes(value) ? (uncast.get(value) as Value) : copy.counterpart(value),
     );
     const outputs = builder.emit<Op>(op, inputs, attributes, origin);
     node.outputs.forEach((value, index) => {
       const output = outputs[index] as Value;
       if (isMoved) uncast.set(value, output);
-      made.set(value, isMoved ? builder.emitOne("Cast", [output], { to: "f16" }, origin) : output);
+      copy.values.set(value, isMoved ? builder.emitOne("Cast", [output], { to: "f16" }, origin) : output);
     });
     const [result] = node.outputs;
     const isToHalf = isNode(node, "Cast") && node.attributes.to === "f16" && operand?.dtype === "f32";
-    if (isToHalf && result !== undefined) uncast.set(result, translate(operand));
+    if (isToHalf && result !== undefined) uncast.set(result, copy.counterpart(operand));
   }
-  return builder.finish(new Map(graph.outputs.map(({ name, value }) => [name, translate(value)])));
+  return copy.finish();
 }

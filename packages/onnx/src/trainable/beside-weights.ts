@@ -1,9 +1,9 @@
 // Adapters as nodes beside the products that they add to: x · W + (dropout(x) · Aᵀ) · (scale · B)ᵀ.
 import { type HostTensor, isTensor, type Tensor, tensor, zeros } from "@mp/graph";
+import { leafAt } from "@mp/graph/internal";
 import { mul, transpose } from "@mp/graph/ops";
 import { type OnnxGraph, type OnnxInitializer, onnxNode } from "../model.js";
 import type { LinearWeights } from "./linear-weights.js";
-import { leafAt } from "./named-tree.js";
 
 /** A weight with its adapter, as `lora` of `@mp/nn/adapters` stores them. */
 interface AdaptedWeight {

@@ -19,7 +19,6 @@ import type { ReadAs } from "../read-as.js";
 import { readLimits } from "../read-limits.js";
 import { openModel } from "./files.js";
 import { invalid } from "./invalid.js";
-import { splitName } from "./named-tree.js";
 import { subgraph } from "./subgraph.js";
 import { type TrainableModel, trainableModel } from "./trainable-model.js";
 import { findStatistics, withDropout } from "./training-nodes.js";
@@ -183,3 +182,6 @@ function treePaths(
     }),
   );
 }
+
+/** Splits a name into the keys of a tree: `layer1.0.conv1.weight` and `/layer1/0/conv1/weight` nest alike. */
+const splitName = (name: string): readonly string[] => name.split(/[./]/).filter((key) => key !== "");

@@ -18,6 +18,7 @@ import {
   tensor,
   type Value,
 } from "@mp/graph";
+import { leafAt, nest } from "@mp/graph/internal";
 import { add, cast, mul } from "@mp/graph/ops";
 import type { OnnxModel, OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
@@ -34,7 +35,6 @@ import { bindSizes } from "./bind-sizes.js";
 import { fileNames } from "./file-names.js";
 import { invalid } from "./invalid.js";
 import { type LinearWeight, linearWeights } from "./linear-weights.js";
-import { leafAt, nest } from "./named-tree.js";
 import { batchMean, batchVariance, type Statistics, withStatistics } from "./training-nodes.js";
 
 /** Host tensors, nested by the parts of their names in the file. */
@@ -179,7 +179,10 @@ export function trainableModel(found: Trainable): TrainableModel {
     return [outputs[output], state];
   };
   const hostTree = (tensors: ReadonlyMap<string, HostTensor>): OnnxTensors =>
-    nest([...tensors].map(([name, tensor]) => [paths.get(name) ?? name, asF32(tensor)]));
+    nest(
+      [...tensors].map(([name, tensor]) => [paths.get(name) ?? name, asF32(tensor)]),
+      clash,
+    );
   const byPath = (names: Iterable<string>): ReadonlyMap<string, string> =>
     new Map([...names].map((name) => [paths.get(name) ?? name, name]));
   const trainable: TrainableModel = {
@@ -289,7 +292,14 @@ function nextState(
     follow(each.mean, results[batchMean(each)] as Tensor, each.momentum, 1);
     follow(each.variance, results[batchVariance(each)] as Tensor, each.momentum, count / (count - 1));
   }
-  return nest(next) as TracedOnnxTensors;
+  return nest(next, clash) as TracedOnnxTensors;
+}
+
+function clash(path: string): never {
+  invalid(
+    `two parameters are named ${quote(path)}, or one is named as a part of another; pass rename: (name) => …`,
+    { path },
+  );
 }
 
 function asF32(given: HostTensor): HostTensor {

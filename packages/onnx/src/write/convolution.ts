@@ -62,13 +62,7 @@ const decomposeConvWeightGradient: Lowering<"ConvWeightGradient"> = (node, opera
   return [reshape(writer.one("Transpose", [byTap], { perm: ints([0, 2, 1]) }), last, writer)];
 };
 
-interface Sizes {
-  readonly group: number;
-  readonly channels: number;
-  readonly results: number;
-  readonly taps: number;
-  readonly columns: number;
-}
+type Sizes = Readonly<Record<"group" | "channels" | "results" | "taps" | "columns", number>>;
 
 /** dy · xᵀ for each group: [results, taps · channels]. */
 function multiplyByGroup(

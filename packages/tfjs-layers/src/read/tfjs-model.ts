@@ -12,10 +12,10 @@ import {
   type Tensor,
   type Tree,
 } from "@mp/graph";
+import { leafAt, nest } from "@mp/graph/internal";
 import { randomBernoulli } from "@mp/graph/ops";
-import { leafAt, nest } from "../named-tree.js";
 import type { Call, Plan } from "../plan.js";
-import { quote, refuseArgument } from "../problem.js";
+import { quote, refuseArgument, refuseFile } from "../problem.js";
 import type { ModelInput, ModelPlan } from "./model-plan.js";
 
 /** Host tensors, nested by the names of layers, then of weights. */
@@ -92,7 +92,10 @@ export function tfjsModel(name: string, plan: ModelPlan, weights: readonly Place
   const statistics = weights.filter(({ isStatistic }) => isStatistic);
   const parameters = weights.filter(({ isStatistic }) => !isStatistic);
   const toTree = (placed: readonly PlacedWeight[]): TfjsTensors =>
-    nest(placed.map(({ path, tensor }) => [path, tensor]));
+    nest(
+      placed.map(({ path, tensor }) => [path, tensor]),
+      clash,
+    );
   const applyAll = (
     tree: TracedTfjsTensors,
     given: Tensors,
@@ -107,7 +110,7 @@ export function tfjsModel(name: string, plan: ModelPlan, weights: readonly Place
     const next = statistics.map(
       ({ path }) => [path, run.followed.get(path) ?? statisticAt(state, path)] as const,
     );
-    return [outputs, nest(next) as TracedTfjsTensors];
+    return [outputs, nest(next, clash) as TracedTfjsTensors];
   };
   const apply = (
     tree: TracedTfjsTensors,
@@ -136,6 +139,8 @@ export function tfjsModel(name: string, plan: ModelPlan, weights: readonly Place
     apply: apply as TfjsModel["apply"],
   };
 }
+
+const clash = (path: string): never => refuseFile(`two weights are named ${quote(path)}`);
 
 const toList = (made: Tensor | readonly Tensor[]): readonly Tensor[] => (isTensor(made) ? [made] : made);
 

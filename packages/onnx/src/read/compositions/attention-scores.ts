@@ -21,12 +21,6 @@ import { literals } from "../../literals.js";
 /** The stage of the computation after which the scores are returned. */
 export type ScoreStage = "product" | "capped" | "masked" | "softmax";
 
-export interface Scoring {
-  readonly scale: number;
-  readonly softcap: number;
-  readonly stage: ScoreStage;
-}
-
 const lowest = (): Tensor => constant(literals([Number.NEGATIVE_INFINITY], "f32", []));
 
 /** Repeats each head of the keys for all query heads that share it. */
@@ -44,9 +38,8 @@ export function attentionScores(
   query: Tensor,
   key: Tensor,
   mask: Tensor | undefined,
-  scoring: Scoring,
+  { scale, softcap, stage }: { readonly scale: number; readonly softcap: number; readonly stage: ScoreStage },
 ): Tensor {
-  const { scale, softcap, stage } = scoring;
   const keys = repeatHeads(cast(key, "f32"), query.shape[1] ?? 1);
   const product = mul(matMul(cast(query, "f32"), transpose(keys, [0, 1, 3, 2])), scale);
   if (stage === "product") return cast(product, query.dtype);

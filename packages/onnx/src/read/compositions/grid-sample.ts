@@ -45,11 +45,8 @@ interface Axis {
   readonly padding: (typeof PADDINGS)[number];
 }
 
-/** An element along an axis that contributes to a sample, with its weight. */
-interface Tap {
-  readonly index: Tensor;
-  readonly weight: Tensor;
-}
+/** One element of the axis that counts: where, and how much. */
+type Tap = Readonly<Record<"index" | "weight", Tensor>>;
 
 /** The coefficient of Keys' cubic convolution kernel, as in PyTorch. */
 const CUBIC = -0.75;

@@ -1,8 +1,13 @@
-import type { Tree } from "@mp/graph";
-import { quote, refuseFile } from "./problem.js";
+import type { Tree } from "./tree.js";
 
-/** Nests leaves by the parts of their paths. @throws MP_PARSE for equal paths, or one inside another */
-export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tree<L> {
+/**
+ * Nests leaves by the keys of their paths.
+ * @param clash throws for a path that is taken, or that has a leaf where another needs a branch
+ */
+export function nest<L>(
+  leaves: Iterable<readonly [path: string, leaf: L]>,
+  clash: (path: string) => never,
+): Tree<L> {
   const tree = new Map<string, unknown>();
   for (const [path, leaf] of leaves) {
     const keys = path.split("/");
@@ -10,11 +15,11 @@ export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tre
     let at = tree;
     for (const key of keys) {
       const child = at.get(key) ?? new Map<string, unknown>();
-      if (!(child instanceof Map)) return refuseFile(`two weights are named ${quote(path)}`);
+      if (!(child instanceof Map)) return clash(path);
       at.set(key, child);
       at = child;
     }
-    if (at.has(last)) return refuseFile(`two weights are named ${quote(path)}`);
+    if (last === "" || at.has(last)) clash(path);
     at.set(last, leaf);
   }
   return plain(tree) as Tree<L>;
@@ -23,7 +28,7 @@ export function nest<L>(leaves: Iterable<readonly [path: string, leaf: L]>): Tre
 const plain = (tree: unknown): unknown =>
   tree instanceof Map ? Object.fromEntries([...tree].map(([key, child]) => [key, plain(child)])) : tree;
 
-/** The leaf at a path, if any. */
+/** The leaf of a path; undefined where there is none. */
 export function leafAt(tree: unknown, path: string): unknown {
   let at = tree;
   for (const key of path.split("/")) {
