@@ -1,21 +1,15 @@
-import type { Tensor } from "@mp/core";
+import { MpError, type Tensor } from "@mp/core";
+import { isFloat } from "@mp/core/graph";
 import { asTensor } from "@mp/core/ops";
 import { mismatch } from "./errors.js";
 
 /**
- * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor, such as host data or a name the batch lacks
- */
-export function expectTensor(what: string, value: unknown): asserts value is Tensor {
-  asTensor(value, what);
-}
-
-/**
- * Checks logits [..., classes] and labels [...]. Returns the number of classes.
+ * Checks logits [..., classes] and labels [...]. Gives the number of classes.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
  */
 export function expectLabels(what: string, logits: Tensor, labels: Tensor): number {
-  expectTensor(`${what}: logits`, logits);
-  expectTensor(`${what}: labels`, labels);
+  asTensor(logits, `${what}: logits`);
+  asTensor(labels, `${what}: labels`);
   const classes = logits.shape.at(-1);
   const wanted = logits.shape.slice(0, -1);
   if (classes !== undefined && wanted.join() === labels.shape.join()) return classes;
@@ -36,12 +30,18 @@ function remedy({ shape: given }: Tensor, { shape }: Tensor): string {
   return `classes are the last axis: pass transpose(logits, [${last.join(", ")}])`;
 }
 
+/** @throws MP_DTYPE_MISMATCH for logits that are not floats */
+export function expectFloatLogits(what: string, { dtype }: Tensor): void {
+  if (isFloat(dtype)) return;
+  throw new MpError("MP_DTYPE_MISMATCH", `${what}: logits must be floats before a sigmoid, got ${dtype}`);
+}
+
 /**
  * Checks that two tensors have the same shape; nothing is broadcast.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function expectAlike(what: string, pair: Readonly<Record<string, Tensor>>): void {
-  for (const [name, tensor] of Object.entries(pair)) expectTensor(`${what}: ${name}`, tensor);
+  for (const [name, tensor] of Object.entries(pair)) asTensor(tensor, `${what}: ${name}`);
   const [[a, x], [b, y]] = Object.entries(pair) as [[string, Tensor], [string, Tensor]];
   if (x.shape.join() === y.shape.join()) return;
   throw mismatch(

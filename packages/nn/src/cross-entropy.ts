@@ -18,8 +18,8 @@ import {
 } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike, expectLabels } from "./check-tensor.js";
-import { meanBy, sampleWeightsOption } from "./loss-reduction.js";
-import { reduction } from "./option-kinds.js";
+import { meanBy } from "./loss-reduction.js";
+import { anything, reduction } from "./option-kinds.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /**
@@ -31,15 +31,13 @@ export interface CrossEntropyOptions extends LikelihoodOptions {
   readonly labelSmoothing?: number;
 }
 
-/** Accepts any value: core checks the index and the weights together with the tensors. */
-const inCore: checks.Check = () => {};
-
 const CROSS_ENTROPY = {
   labelSmoothing: withDefault(0, checks.share),
   reduction: checks.optional(reduction),
-  sampleWeights: sampleWeightsOption,
-  ignoreIndex: inCore,
-  weights: inCore,
+  sampleWeights: anything,
+  // Core checks them with the tensors.
+  ignoreIndex: anything,
+  weights: anything,
 };
 
 /**

@@ -2,6 +2,7 @@ import { autocast, castingPolicy, type Tensor, tensor } from "@mp/core";
 import {
   add,
   and,
+  asTensor,
   cast,
   concat,
   constant,
@@ -27,10 +28,8 @@ import {
   where,
 } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { expectTensor } from "./check-tensor.js";
 import { invalid, mismatch } from "./errors.js";
-import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
-import { reduction as reductionKind } from "./option-kinds.js";
+import { REDUCTION, type ReductionOptions, reduceLoss } from "./loss-reduction.js";
 
 /**
  * Options of `ctcLoss`; samples are sequences. `mean` (default) first divides the loss of each sequence by its number
@@ -58,8 +57,7 @@ const CTC_LOSS = {
     checks.claim("an integer ≥ 0", (blank) => Number.isSafeInteger(blank) && Number(blank) >= 0),
   ),
   zeroInfinity: withDefault(false, checks.truth),
-  reduction: withDefault("mean", reductionKind),
-  sampleWeights: sampleWeightsOption,
+  ...REDUCTION,
 };
 
 /** Stands for log 0, but is finite, so that differences and gradients are finite. */
@@ -165,7 +163,7 @@ function logSumExp(terms: readonly Tensor[]): Tensor {
 function expectTargets(logits: Tensor, targets: CtcTargets, blank: number): void {
   const { labels, labelLengths, inputLengths } = targets;
   const all = { logits, labels, labelLengths, ...(inputLengths === undefined ? {} : { inputLengths }) };
-  for (const [name, value] of Object.entries(all)) expectTensor(`ctcLoss: ${name}`, value);
+  for (const [name, value] of Object.entries(all)) asTensor(value, `ctcLoss: ${name}`);
   const [, batch, classes = 0] = logits.shape;
   const shapes = (name: string, tensor: Tensor, wanted: string, isRight: boolean): void => {
     if (isRight) return;

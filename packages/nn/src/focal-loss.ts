@@ -1,10 +1,8 @@
-import { MpError, type Tensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import type { Tensor } from "@mp/core";
 import { add, cast, exp, mul, neg, softplus, sub } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { expectAlike } from "./check-tensor.js";
-import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
-import { reduction as reductionKind } from "./option-kinds.js";
+import { expectAlike, expectFloatLogits } from "./check-tensor.js";
+import { REDUCTION, type ReductionOptions, reduceLoss } from "./loss-reduction.js";
 
 /** Options of `sigmoidFocalLoss`. A detector uses the reduction `sum` and divides by the number of matched boxes. */
 export interface FocalLossOptions extends ReductionOptions {
@@ -20,8 +18,7 @@ const FOCAL_LOSS = {
     2,
     checks.claim("a finite number ≥ 0", (gamma) => Number.isFinite(gamma) && Number(gamma) >= 0),
   ),
-  reduction: withDefault("mean", reductionKind),
-  sampleWeights: sampleWeightsOption,
+  ...REDUCTION,
 };
 
 /**
@@ -35,12 +32,7 @@ export function sigmoidFocalLoss(logits: Tensor, targets: Tensor, options: Focal
   const read = readOptions("sigmoidFocalLoss", options, FOCAL_LOSS, { example: "{ gamma: 2 }" });
   const { alpha, gamma } = read;
   expectAlike("sigmoidFocalLoss", { logits, targets });
-  if (!isFloat(logits.dtype)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
-      `sigmoidFocalLoss: logits must be floats before a sigmoid, got ${logits.dtype}`,
-    );
-  }
+  expectFloatLogits("sigmoidFocalLoss", logits);
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
   const none = sub(1, y);
   const [likely, unlikely] = [softplus(x), softplus(neg(x))];

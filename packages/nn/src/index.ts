@@ -8,34 +8,17 @@ export { formatSummary } from "./format-summary.js";
 export type { Layer, LayerContext, Nothing, Parameters, ParameterTree } from "./layer.js";
 export { asModel, type Model } from "./model.js";
 export { type Residual, type ResidualParameters, type ResidualState, residual } from "./residual.js";
-export {
-  type Sequential,
-  type SequentialParameters,
-  type SequentialState,
-  sequential,
-} from "./sequential.js";
+export * from "./sequential.js";
 export type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 export { type LayerSummary, type ModelSummary, summary } from "./summary.js";
 
 // Layers
 
-export {
-  type ConvolutionOptions,
-  type ConvolutionParameters,
-  convolution,
-  type TransposedConvolutionOptions,
-  transposedConvolution,
-  type UnbiasedConvolutionParameters,
-} from "./convolution.js";
+export * from "./convolution.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
 export { type EmbeddingParameters, embedding } from "./embedding.js";
-export {
-  type AveragePoolingOptions,
-  averagePooling,
-  maxPooling,
-  type PoolingOptions,
-} from "./pooling.js";
+export * from "./pooling.js";
 
 // Activations
 
@@ -53,23 +36,13 @@ export {
 
 // Normalization
 
-export {
-  type BatchNormOptions,
-  type BatchNormParameters,
-  type BatchNormState,
-  batchNorm,
-} from "./batch-norm.js";
+export * from "./batch-norm.js";
 export { type GroupNormParameters, groupNorm } from "./group-norm.js";
 export { type LayerNormParameters, layerNorm } from "./layer-norm.js";
 
 // Attention
 
-export {
-  type EncoderInput,
-  type EncoderLayerOptions,
-  type EncoderLayerParameters,
-  encoderLayer,
-} from "./encoder-layer.js";
+export * from "./encoder-layer.js";
 export {
   type AttentionInput,
   type AttentionOptions,
@@ -80,43 +53,16 @@ export {
 // Recurrence
 
 export { type GruOptions, type GruParameters, type GruResult, type GruSequence, gru } from "./gru.js";
-export {
-  type LstmOptions,
-  type LstmParameters,
-  type LstmResult,
-  type LstmSequence,
-  type LstmState,
-  lstm,
-  lstmState,
-  lstmStep,
-} from "./lstm.js";
+export * from "./lstm.js";
 
 // Losses and metrics
 
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
 export { type CtcLossOptions, type CtcTargets, ctcLoss } from "./ctc-loss.js";
 export { type FocalLossOptions, sigmoidFocalLoss } from "./focal-loss.js";
-export {
-  binaryCrossEntropyWithLogits,
-  type HuberOptions,
-  huber,
-  meanSquaredError,
-  type SmoothL1Options,
-  smoothL1,
-} from "./losses.js";
+export * from "./losses.js";
 export { accuracy, topKAccuracy } from "./metrics.js";
 
 // Initializers
 
-export {
-  constantValue,
-  glorotNormal,
-  glorotUniform,
-  heNormal,
-  heUniform,
-  type Initializer,
-  normal,
-  orthogonal,
-  truncatedNormal,
-  uniform,
-} from "./initializers.js";
+export * from "./initializers.js";

@@ -1,9 +1,9 @@
 import type { Tensor } from "@mp/core";
 import { formatShape, type LossReduction } from "@mp/core/graph";
-import { cast, div, equal, mul, reduceMean, reduceSum, reshape, where } from "@mp/core/ops";
-import type { checks } from "@mp/graph/internal";
-import { expectTensor } from "./check-tensor.js";
+import { asTensor, cast, div, equal, mul, reduceMean, reduceSum, reshape, where } from "@mp/core/ops";
+import { type checks, withDefault } from "@mp/graph/internal";
 import { mismatch } from "./errors.js";
+import { anything, reduction } from "./option-kinds.js";
 
 /** How a loss combines its elements, and how much each one counts. */
 export interface ReductionOptions {
@@ -16,8 +16,11 @@ export interface ReductionOptions {
   readonly sampleWeights?: Tensor;
 }
 
-/** Accepts any value: tensors are checked together with the operands. */
-export const sampleWeightsOption: checks.Check = () => {};
+/** Rows of `ReductionOptions`; tensors are checked with the operands. */
+export const REDUCTION: {
+  readonly reduction: ReturnType<typeof withDefault<"mean">>;
+  readonly sampleWeights: checks.Check;
+} = { reduction: withDefault("mean", reduction), sampleWeights: anything };
 
 const reductions: Readonly<Record<LossReduction, (each: Tensor) => Tensor>> = {
   mean: (each) => reduceMean(each),
@@ -32,7 +35,7 @@ export function reduceLoss(
   { reduction, sampleWeights }: { readonly [K in keyof Required<ReductionOptions>]: ReductionOptions[K] },
 ): Tensor {
   if (sampleWeights === undefined) return reductions[reduction ?? "mean"](each);
-  expectTensor(`${what}: sampleWeights`, sampleWeights);
+  asTensor(sampleWeights, `${what}: sampleWeights`);
   const { shape } = sampleWeights;
   if (shape.some((size, axis) => size !== each.shape[axis])) {
     throw mismatch(

@@ -1,12 +1,8 @@
-import { MpError, type Tensor } from "@mp/core";
-import { isFloat } from "@mp/core/graph";
+import type { Tensor } from "@mp/core";
 import { add, cast, clip, div, mul, neg, softplus, sub } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { expectAlike } from "./check-tensor.js";
-import { type ReductionOptions, reduceLoss, sampleWeightsOption } from "./loss-reduction.js";
-import { reduction as reductionKind } from "./option-kinds.js";
-
-const REDUCTION = { reduction: withDefault("mean", reductionKind), sampleWeights: sampleWeightsOption };
+import { expectAlike, expectFloatLogits } from "./check-tensor.js";
+import { REDUCTION, type ReductionOptions, reduceLoss } from "./loss-reduction.js";
 
 /**
  * (prediction - target)², by default the mean over all elements, in f32. Shapes are not broadcast: [n] against [n, 1]
@@ -36,12 +32,7 @@ export function binaryCrossEntropyWithLogits(
   const what = "binaryCrossEntropyWithLogits";
   const read = readOptions(what, options, REDUCTION, { example: '{ reduction: "sum" }' });
   expectAlike(what, { logits, targets });
-  if (!isFloat(logits.dtype)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
-      `${what}: logits must be floats before a sigmoid, got ${logits.dtype}`,
-    );
-  }
+  expectFloatLogits(what, logits);
   const [x, y] = [cast(logits, "f32"), cast(targets, "f32")];
   return reduceLoss(what, add(mul(y, softplus(neg(x))), mul(sub(1, y), softplus(x))), read);
 }

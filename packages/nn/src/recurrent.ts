@@ -16,11 +16,7 @@ export type RecurrentParameters = {
   readonly bias: HostTensor<"f32">;
 };
 
-export interface Gates {
-  readonly inputs: number;
-  readonly cells: number;
-  readonly count: number;
-}
+export type Gates = Readonly<Record<"inputs" | "cells" | "count", number>>;
 
 export function initRecurrent(
   key: Key,

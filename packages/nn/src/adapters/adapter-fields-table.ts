@@ -2,8 +2,8 @@
 import { checks } from "@mp/graph/internal";
 import { type FieldTable, optional, required, unused } from "../fields/config-fields.js";
 import { extent, positive, rate } from "../fields/field-checks.js";
+import { anything } from "../option-kinds.js";
 
-const anything: checks.Check = () => {};
 const off = (because: string): { readonly only: readonly unknown[]; readonly because: string } => ({
   only: [false, {}, []],
   because,

@@ -16,10 +16,7 @@ import type { NamedParameters } from "./adaptable-model.js";
 import type { LinearPlace } from "./linear-place.js";
 
 /** The matrices of a layer: A, [rank, inputs], and B, [outputs, rank]. */
-interface Matrices<T> {
-  readonly down: T;
-  readonly up: T;
-}
+type Matrices<T> = Readonly<Record<"down" | "up", T>>;
 
 /** The adapted layers and the rank of the adapters. */
 interface Adapted {

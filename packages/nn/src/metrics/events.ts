@@ -3,16 +3,9 @@ import { MpError, type Tensor } from "@mp/core";
 import { cast, equal, greater, mul, reduceSum } from "@mp/core/ops";
 import type { StreamedMetric, StreamedValues } from "@mp/core/report";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { anything } from "../option-kinds.js";
 import { type PrecisionRecall, ratios } from "./classes.js";
-import {
-  expectInside,
-  inFloat32,
-  outside,
-  samples,
-  scalar,
-  tensorOption,
-  type WeightOptions,
-} from "./parts.js";
+import { expectInside, inFloat32, outside, samples, scalar, type WeightOptions } from "./parts.js";
 
 export interface BinaryOptions extends WeightOptions {
   /** Scores above this count as events. Default 0, for logits; use 0.5 for probabilities. */
@@ -20,7 +13,7 @@ export interface BinaryOptions extends WeightOptions {
 }
 
 const BINARY = {
-  sampleWeights: tensorOption,
+  sampleWeights: anything,
   threshold: withDefault(
     0,
     checks.claim("a finite number", (value) => Number.isFinite(value)),
@@ -117,7 +110,7 @@ function rankMetric(
   options: WeightOptions,
   result: (steps: readonly Step[]) => number,
 ): StreamedMetric {
-  readOptions(what, options, { sampleWeights: tensorOption }, { example: "{ sampleWeights }" });
+  readOptions(what, options, { sampleWeights: anything }, { example: "{ sampleWeights }" });
   return {
     rows: inFloat32(() => {
       const { scores: s, targets: t, w } = samples(what, { scores, targets }, options);

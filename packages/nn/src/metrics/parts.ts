@@ -5,6 +5,7 @@ import { formatShape } from "@mp/core/graph";
 import {
   and,
   argMax,
+  asTensor,
   cast,
   equal,
   expand,
@@ -19,8 +20,9 @@ import {
 } from "@mp/core/ops";
 import type { StreamedValues } from "@mp/core/report";
 import { checks } from "@mp/graph/internal";
-import { expectLabels, expectTensor } from "../check-tensor.js";
+import { expectLabels } from "../check-tensor.js";
 import { mismatch } from "../errors.js";
+import { anything } from "../option-kinds.js";
 
 /** Which samples of a metric count. */
 export interface WeightOptions {
@@ -34,10 +36,8 @@ export interface ClassOptions extends WeightOptions {
   readonly ignoreIndex?: number;
 }
 
-/** Accepts any value: the tensor is checked together with the others. */
-export const tensorOption: checks.Check = () => {};
 export const classTable: Readonly<Record<keyof ClassOptions, checks.Check>> = {
-  sampleWeights: tensorOption,
+  sampleWeights: anything,
   ignoreIndex: checks.optional(checks.integer()),
 };
 
@@ -76,11 +76,10 @@ export function samples<K extends string>(
   { sampleWeights }: ReadValues<WeightOptions>,
 ): Readonly<Record<K, Tensor>> & { readonly w: Tensor } {
   const entries = Object.entries<Tensor>(given);
-  for (const [name, value] of entries) expectTensor(`${what}: ${name}`, value);
   const [first] = entries as [[string, Tensor]];
   if (sampleWeights !== undefined) entries.push(["sampleWeights", sampleWeights]);
   for (const [name, value] of entries) {
-    expectTensor(`${what}: ${name}`, value);
+    asTensor(value, `${what}: ${name}`);
     if (value.shape.join() === first[1].shape.join()) continue;
     throw mismatch(
       `${what}: ${first[0]} ${formatShape(first[1].shape)} and ${name} ${formatShape(value.shape)} differ in shape; reshape one of them`,

@@ -3,10 +3,11 @@ import type { Tensor } from "@mp/core";
 import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
 import { readOptions } from "@mp/graph/internal";
-import { inFloat32, samples, scalar, tensorOption, type WeightOptions, weightedSum } from "./parts.js";
+import { anything } from "../option-kinds.js";
+import { inFloat32, samples, scalar, type WeightOptions, weightedSum } from "./parts.js";
 
 const check = (what: string, options: WeightOptions): void => {
-  readOptions(what, options, { sampleWeights: tensorOption }, { example: "{ sampleWeights }" });
+  readOptions(what, options, { sampleWeights: anything }, { example: "{ sampleWeights }" });
 };
 
 /**

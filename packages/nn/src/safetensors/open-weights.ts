@@ -12,11 +12,8 @@ import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
-/** A file to open, and the public function that messages name. */
-export interface Opening {
-  readonly what: string;
-  readonly path: string;
-}
+/** A file, and the public function that messages name. */
+export type Opening = Readonly<Record<"what" | "path", string>>;
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function openWeights(opening: Opening): Promise<FileTensors> {
