@@ -56,20 +56,25 @@ export function arrayDataset<
     batchesPerEpoch,
     dropped,
     epochs: options.epochs ?? 1,
-    batch: (position) => {
-      const own = examplesAt(position);
-      const rows = isPadded ? padRows(own, options.batch) : own;
-      const batch = Object.entries(examples).map(([name, source]) => [name, takeRows(source, rows)]);
-      if (isPadded)
-        batch.push(["weights", tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)))]);
-      return Object.fromEntries(batch) as ArrayBatch<T, O>;
-    },
+    batch: (position) =>
+      takeBatch(examplesAt(position), isPadded ? options.batch : undefined, (rows) =>
+        Object.entries(examples).map(([name, source]) => [name, takeRows(source, rows)]),
+      ) as ArrayBatch<T, O>,
   });
 }
 
-/** Repeats the last row up to a size: unlike zeros, it is as safe in a model as the examples. */
-export const padRows = (rows: readonly number[], size: number): readonly number[] =>
-  Array.from({ length: size }, (_, row) => rows[Math.min(row, rows.length - 1)] as number);
+/** The columns of these rows, by name; where they are padded to a size, with their weights. */
+export function takeBatch(
+  own: readonly number[],
+  paddedTo: number | undefined,
+  take: (rows: readonly number[]) => readonly (readonly [name: string, column: HostTensor])[],
+): object {
+  if (paddedTo === undefined) return Object.fromEntries(take(own));
+  // The last row pads, so that padding is as finite in a model as the examples.
+  const rows = Array.from({ length: paddedTo }, (_, row) => own[Math.min(row, own.length - 1)] as number);
+  const weights = tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)));
+  return Object.fromEntries([...take(rows), ["weights", weights]]);
+}
 
 const weightsConflict = (): MpError =>
   invalid(
@@ -85,8 +90,9 @@ function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   }
   for (const [name, value] of entries) {
     if (isHostTensor(value)) continue;
-    const text = `arrayDataset: ${name} must be a tensor of the host, got ${shown(value)}; make it with tensor(…)`;
-    throw invalid(text);
+    throw invalid(
+      `arrayDataset: ${name} must be a tensor of the host, got ${shown(value)}; make it with tensor(…)`,
+    );
   }
   const count = first[1].shape[0];
   for (const [name, { shape }] of entries) {

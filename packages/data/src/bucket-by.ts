@@ -1,8 +1,8 @@
-import { type HostTensor, isHostTensor, type MpError, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, type MpError } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shown } from "@mp/graph/internal";
-import { padRows, takeRows } from "./array-dataset.js";
-import { batchingChecks } from "./batching.js";
+import { takeBatch, takeRows } from "./array-dataset.js";
+import { type BatchingOptions, batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
@@ -12,15 +12,13 @@ import { permutation, randomStream } from "./random.js";
 /** A list with a sequence [length, …] per example, all of one dtype; or a tensor [examples, …] with a row each. */
 export type BucketColumn = HostTensor | readonly HostTensor[];
 
-export interface BucketByOptions {
-  /** Lengths of the batches, ascending. A sequence is padded to the length of the first bucket into which it fits. */
+export interface BucketByOptions extends Pick<BatchingOptions, "batch" | "epochs"> {
+  /**
+   * Lengths of the batches, ascending. A sequence goes into the first bucket that it fits into, padded to its length.
+   */
   readonly buckets: readonly number[];
-  /** Number of examples in a batch. */
-  readonly batch: number;
-  /** Value that pads sequences, for all or by name; default 0. For labels, use the `ignoreIndex` of the loss. */
+  /** Value that pads sequences, for all or by name; default 0. For labels the `ignoreIndex` of the loss. */
   readonly padding?: number | Readonly<Record<string, number>>;
-  /** Passes over the data. Default 1; `Infinity` goes on until the consumer stops. */
-  readonly epochs?: number;
   /**
    * Shuffles the examples within each bucket, and all batches, differently in each epoch. Default: shortest first.
    */
@@ -46,9 +44,7 @@ export type BucketBatch<T, O> = {
 const isLength = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
 const checkOptions = optionsCheck<BucketByOptions>(
   {
-    batch: batchingChecks.batch,
-    epochs: batchingChecks.epochs,
-    shuffle: batchingChecks.shuffle,
+    ...batchingChecks,
     buckets: claim(
       "ascending lengths, such as [16, 32, 64]",
       (value) =>
@@ -90,10 +86,7 @@ export function bucketBy<
   const batchesIn = (all: number): number => (partial === "drop" ? Math.floor : Math.ceil)(all / size);
   const batchesPerEpoch = members.reduce((sum, { length }) => sum + batchesIn(length), 0);
   if (batchesPerEpoch < 1) throw refusal(`no bucket has the ${size} examples of a batch; use a smaller one`);
-  const given =
-    partial === "drop"
-      ? members.map(({ length }) => size * batchesIn(length))
-      : members.map((all) => all.length);
+  const given = members.map(({ length }) => (partial === "drop" ? size * batchesIn(length) : length));
   // One epoch's batches at a time; they are drawn again when a cursor points elsewhere.
   let drawn: { readonly epoch: number; readonly plan: readonly PlannedBatch[] } | undefined;
   const epochPlan = (epoch: number): readonly PlannedBatch[] => {
@@ -126,14 +119,9 @@ export function bucketBy<
     epochs,
     batch: ({ epoch, index }) => {
       const { rows: own, length } = epochPlan(epoch)[index] as PlannedBatch;
-      const rows = partial === "pad" ? padRows(own, size) : own;
-      const batch = columns.map(({ name, rowsOf }) => [
-        name,
-        rowsOf(rows, length, paddingValue(padding, name)),
-      ]);
-      if (partial === "pad")
-        batch.push(["weights", tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)))]);
-      return Object.fromEntries(batch) as BucketBatch<T, O>;
+      return takeBatch(own, partial === "pad" ? size : undefined, (rows) =>
+        columns.map(({ name, rowsOf }) => [name, rowsOf(rows, length, paddingValue(padding, name))]),
+      ) as BucketBatch<T, O>;
     },
   });
 }
@@ -170,12 +158,8 @@ function readColumns(examples: Readonly<Record<string, BucketColumn>>, partial: 
 
 function readColumn(name: string, column: BucketColumn): Column {
   if (isHostTensor(column)) {
-    return {
-      name,
-      count: column.shape[0] ?? 0,
-      lengthOf: undefined,
-      rowsOf: (rows) => takeRows(column, rows),
-    };
+    const rowsOf = (rows: readonly number[]): HostTensor => takeRows(column, rows);
+    return { name, count: column.shape[0] ?? 0, lengthOf: undefined, rowsOf };
   }
   const [first] = Array.isArray(column) ? (column as readonly HostTensor[]) : [];
   if (first === undefined)

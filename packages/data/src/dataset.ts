@@ -93,11 +93,11 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
     const named = pass === 0 ? {} : { pass };
     return withCursor(run(), () => ({ version: 1, data: signature, ...position, ...named }));
   };
-  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dropped);
+  return toDataset(iterate, dropped);
 }
 
-/** Adds the number of dropped examples to a dataset. */
-export function withDropped<B>(dataset: Dataset<B>, dropped: number | undefined): Dataset<B> {
+export function toDataset<B>(iterate: Dataset<B>["iterate"], dropped?: number): Dataset<B> {
+  const dataset = { iterate, [Symbol.asyncIterator]: () => iterate() };
   return dropped === undefined ? dataset : { ...dataset, dropped };
 }
 
@@ -112,14 +112,13 @@ export const checkDataset: Check = claim(
 export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
   checkDataset("mapDataset: dataset", dataset);
   callback("mapDataset: transform", transform);
-  const iterate = (cursor?: Json, pass?: number): BatchIterator<C> => {
+  return toDataset((cursor, pass) => {
     const source = dataset.iterate(cursor, pass);
     async function* run(): AsyncGenerator<C, undefined> {
       for await (const batch of source) yield await transformInPlace(batch, transform);
     }
     return withCursor(run(), () => source.cursor);
-  };
-  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);
+  }, dataset.dropped);
 }
 
 /** Makes an iterator with a cursor from a generator of batches. */

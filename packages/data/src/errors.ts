@@ -18,6 +18,10 @@ export const fileError = (
 ): MpError<"MP_PARSE"> =>
   new MpError("MP_PARSE", `${path}: ${what}`, { details: { path, ...details }, cause });
 
+/** MP_PARSE at a byte or character of a file. */
+export const parseError = (path: string, what: string, offset = 0, cause?: unknown): MpError<"MP_PARSE"> =>
+  fileError(path, what, { offset }, cause);
+
 /** MP_IO for a file or folder that cannot be read. */
 export const ioError = (
   path: string,

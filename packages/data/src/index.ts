@@ -1,45 +1,38 @@
 // Datasets
 
-export type { ArrayBatch, ArrayDatasetOptions } from "./array-dataset.js";
-export { arrayDataset } from "./array-dataset.js";
+export { type ArrayBatch, type ArrayDatasetOptions, arrayDataset } from "./array-dataset.js";
 export type { BatchingOptions } from "./batching.js";
-export type { BucketBatch, BucketByOptions, BucketColumn } from "./bucket-by.js";
-export { bucketBy } from "./bucket-by.js";
+export { type BucketBatch, type BucketByOptions, type BucketColumn, bucketBy } from "./bucket-by.js";
 export type { BatchIterator, BatchPosition, Dataset, IndexedDatasetOptions } from "./dataset.js";
 export { indexedDataset, mapDataset } from "./dataset.js";
 export { datasetSignature } from "./dataset-signature.js";
-export type { RandomStream } from "./random.js";
-export { permutation, randomStream } from "./random.js";
+export { permutation, type RandomStream, randomStream } from "./random.js";
 export { rankDataset } from "./rank-dataset.js";
 
 // Batches made on another thread
 
-export type { PrefetchOptions, WorkerDatasetOptions } from "./prefetch/prefetch.js";
-export { workerDataset } from "./prefetch/prefetch.js";
+export { type PrefetchOptions, type WorkerDatasetOptions, workerDataset } from "./prefetch/prefetch.js";
 
 // Images
 
+export { type ChannelStatistics, channelStatistics } from "./image/channel-statistics.js";
 export { cifar10 } from "./image/cifar10.js";
-export type { ImageSize } from "./image/decode-image.js";
-export { readImage } from "./image/decode-image.js";
+export { type ImageSize, readImage } from "./image/decode-image.js";
 export { readIdx } from "./image/idx.js";
-export type { ImageFolderOptions } from "./image/image-folder.js";
-export { imageFolder } from "./image/image-folder.js";
+export { type ImageFolderOptions, imageFolder } from "./image/image-folder.js";
 export type { AugmentOptions } from "./image/image-painter.js";
 export type { ImageSplits, LabeledImages } from "./image/labeled-images.js";
 export { mnist } from "./image/mnist.js";
 export { readImageFiles } from "./image/read-image-files.js";
 export { readImages } from "./image/read-images.js";
-export type { ChannelStatistics, ImageBatch, ImageBatchOptions } from "./prefetch/image-batches.js";
-export { channelStatistics, imageBatches } from "./prefetch/image-batches.js";
+export { type ImageBatch, type ImageBatchOptions, imageBatches } from "./prefetch/image-batches.js";
 
 // Text
 
 export type { LanguageModelBatch, LanguageModelOptions } from "./text/language-model-batches.js";
 export { languageModelBatches } from "./text/language-model-batches.js";
 export { markdownToProse } from "./text/markdown-prose.js";
-export type { PackageText, TextCorpusOptions } from "./text/package-prose.js";
-export { textCorpus } from "./text/package-prose.js";
+export { type PackageText, type TextCorpusOptions, textCorpus } from "./text/package-prose.js";
 export { pennTreebank } from "./text/penn-treebank.js";
 export type { CorpusParts, CorpusSource, TextCorpus } from "./text/text-corpus.js";
 export { readText } from "./text/text-folder.js";
@@ -55,7 +48,5 @@ export { vocBoxes } from "./boxes/voc.js";
 
 // Generated sets
 
-export type { ShapeImagesOptions } from "./shapes/shape-images.js";
-export { shapeImages } from "./shapes/shape-images.js";
-export type { Scenes, ShapeScenesOptions } from "./shapes/shape-scenes.js";
-export { shapeScenes } from "./shapes/shape-scenes.js";
+export { type ShapeImagesOptions, shapeImages } from "./shapes/shape-images.js";
+export { type Scenes, type ShapeScenesOptions, shapeScenes } from "./shapes/shape-scenes.js";

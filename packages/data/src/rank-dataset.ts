@@ -1,6 +1,5 @@
-import type { Json } from "@mp/core/fit";
 import { integer } from "./check-arguments.js";
-import { type BatchIterator, checkDataset, type Dataset, withCursor } from "./dataset.js";
+import { checkDataset, type Dataset, toDataset, withCursor } from "./dataset.js";
 
 const count = integer(1);
 /**
@@ -18,7 +17,7 @@ export function rankDataset<B>(
   const { rank, size } = ranks;
   count("rankDataset: size", size);
   integer(0, size - 1)("rankDataset: rank", rank);
-  const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
+  return toDataset((cursor, pass) => {
     const source = dataset.iterate(cursor, pass);
     // Before the first turn that is not whole.
     let place = source.cursor;
@@ -35,6 +34,5 @@ export function rankDataset<B>(
       }
     }
     return withCursor(run(), () => place);
-  };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  });
 }

@@ -1,3 +1,4 @@
+import type { Stats } from "node:fs";
 import { stat } from "node:fs/promises";
 import { MpError } from "@mp/core";
 import { ioError } from "./errors.js";
@@ -17,7 +18,10 @@ export async function sizeOfFile(path: string): Promise<number> {
   });
 }
 
-/** Turns failures of the file into MP_IO and those of unpacking into MP_PARSE; other errors stay. */
+/** Undefined where nothing is at the path. */
+export const statIfThere = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
+
+/** Turns failures of the file into MP_IO and those of the unpacker into MP_PARSE; others stay. */
 export function asMpError(path: string, error: unknown): unknown {
   if (MpError.is(error) || !(error instanceof Error)) return error;
   const { code: given, message } = error as NodeJS.ErrnoException;

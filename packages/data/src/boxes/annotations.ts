@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { TextDecoder } from "node:util";
-import type { MpError } from "@mp/core";
-import { fileError } from "../errors.js";
+import { parseError } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** A box in pixels from the image's upper left corner: left, top, and the first column and row outside. */
@@ -35,18 +34,18 @@ export interface BoxAnnotations {
 const LONGEST_TEXT = 2 ** 29 - 25;
 const LARGEST_SIDE = 1 << 16;
 
-interface TextForm {
-  readonly mostBytes?: number;
-  /** Reads the name of the encoding from the file's first bytes; default UTF-8. */
-  readonly encodingOf?: (head: string) => string | undefined;
-}
-
-/** Number of bytes in which the encoding's name is searched. */
+/** Bytes that are searched for the name of the encoding. */
 const HEAD_BYTES = 256;
 
-/** @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding */
-export async function readAnnotation(path: string, form: TextForm = {}): Promise<string> {
-  const { mostBytes = LONGEST_TEXT, encodingOf } = form;
+/**
+ * @param encodingOf finds the encoding that the first bytes name; default UTF-8
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding
+ */
+export async function readAnnotation(
+  path: string,
+  mostBytes: number = LONGEST_TEXT,
+  encodingOf?: (head: string) => string | undefined,
+): Promise<string> {
   const size = await sizeOfFile(path);
   if (size > mostBytes) throw parseError(path, `has ${size} bytes, the most is ${mostBytes}; split it`);
   const bytes = await readFile(path).catch((error: unknown) => {
@@ -66,11 +65,7 @@ function encodingByMark([first, second]: Uint8Array): string | undefined {
   return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
 }
 
-/** MP_PARSE for a file; `offset` counts characters, if the place is known. */
-export const parseError = (path: string, what: string, offset = 0, cause?: unknown): MpError<"MP_PARSE"> =>
-  fileError(path, what, { offset }, cause);
-
-/** @throws MP_PARSE for a value that is not the size of an image */
+/** @throws MP_PARSE for what is no size of an image */
 export function checkImageSize(path: string, what: string, width: unknown, height: unknown): void {
   for (const [name, value] of Object.entries({ width, height })) {
     if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_SIDE) continue;

@@ -1,4 +1,5 @@
 import { path as checkPath } from "../check-arguments.js";
+import { parseError } from "../errors.js";
 import {
   type AnnotatedImage,
   type BoxAnnotations,
@@ -8,7 +9,6 @@ import {
   clipBox,
   describeDrop,
   type LabeledBox,
-  parseError,
   readAnnotation,
 } from "./annotations.js";
 

@@ -2,6 +2,7 @@ import { basename, join } from "node:path";
 import { MpError } from "@mp/core";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { path as checkPath, listOf, optional } from "../check-arguments.js";
+import { parseError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import {
   type AnnotatedImage,
@@ -12,7 +13,6 @@ import {
   checkImageSize,
   clipBox,
   describeDrop,
-  parseError,
   readAnnotation,
 } from "./annotations.js";
 
@@ -52,9 +52,7 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
   const read: VocImage[] = [];
   for (const file of files) {
     const path = join(directory, file);
-    read.push(
-      readOne(path, await readAnnotation(path, { mostBytes: LONGEST_FILE, encodingOf: xmlEncoding })),
-    );
+    read.push(readOne(path, await readAnnotation(path, LONGEST_FILE, xmlEncoding)));
   }
   if (read.length === 0) {
     const text = `${directory}: has no .xml file; the folder of VOC's annotations is VOC2007/Annotations`;

@@ -1,8 +1,15 @@
-/** Mean and deviation of each channel of bytes [count, channels, height, width] as 0 … 1; constant channels get 1. */
-export function byteStatistics(
-  data: Uint8Array,
-  [count, channels, height, width]: readonly [number, number, number, number],
-): { readonly mean: readonly number[]; readonly deviation: readonly number[] } {
+import { checkImages, type LabeledImages } from "./labeled-images.js";
+
+/** Mean and deviation of each channel, where bytes count as 0 … 1; a flat channel has the deviation 1. */
+export interface ChannelStatistics {
+  readonly mean: readonly number[];
+  readonly deviation: readonly number[];
+}
+
+/** Mean and deviation of each channel over all images, for `normalize`. @throws MP_SHAPE_MISMATCH as `imageBatches` */
+export function channelStatistics(images: LabeledImages): ChannelStatistics {
+  const [count, channels, height, width] = checkImages("channelStatistics", images);
+  const { data } = images.x;
   const area = height * width;
   const mean: number[] = [];
   const deviation: number[] = [];

@@ -1,11 +1,12 @@
-import { readFile, stat } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MpError, tensor } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
-import { fileError, ioError } from "../errors.js";
+import { ioError, parseError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import { readBytes } from "../read-bytes.js";
+import { statIfThere } from "../regular-file.js";
 import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
 const SIDE = 32;
@@ -23,7 +24,7 @@ const LONGEST_NAMES = 1 << 12;
 export async function cifar10(directory: string): Promise<ImageSplits> {
   checkPath("cifar10: directory", directory);
   const inner = join(directory, "cifar-10-batches-bin");
-  const folder = (await isDirectory(inner)) ? inner : directory;
+  const folder = (await statIfThere(inner))?.isDirectory() ? inner : directory;
   const names = (await listFiles(folder, [".bin"])).filter((name) => /^data_batch_\d+\.bin$/.test(name));
   if (names.length === 0) {
     throw ioError(folder, "has no data_batch_1.bin; the binary version of CIFAR-10 is needed", {
@@ -38,8 +39,8 @@ export async function cifar10(directory: string): Promise<ImageSplits> {
 /** Whether the folder has CIFAR-10's first training file. */
 export async function isCifar10(directory: string): Promise<boolean> {
   const places = [directory, join(directory, "cifar-10-batches-bin")];
-  const found = await Promise.all(places.map((place) => exists(join(place, "data_batch_1.bin"))));
-  return found.includes(true);
+  const found = await Promise.all(places.map((place) => statIfThere(join(place, "data_batch_1.bin"))));
+  return found.some((file) => file?.isFile());
 }
 
 async function records(paths: readonly string[]): Promise<LabeledImages> {
@@ -58,13 +59,8 @@ async function records(paths: readonly string[]): Promise<LabeledImages> {
     for (let offset = 0; offset < bytes.length; offset += RECORD_BYTES, place++) {
       const label = bytes[offset] ?? 0;
       if (label >= CLASSES.length) {
-        throw fileError(
-          paths[file] ?? "",
-          `label ${label} at byte ${offset}, expected 0 to 9; is it CIFAR-100?`,
-          {
-            offset,
-          },
-        );
+        const text = `label ${label} at byte ${offset}, expected 0 to 9; is it CIFAR-100?`;
+        throw parseError(paths[file] ?? "", text, offset);
       }
       y[place] = label;
       x.set(bytes.subarray(offset + 1, offset + RECORD_BYTES), place * IMAGE_BYTES);
@@ -77,29 +73,18 @@ function readRecords(path: string): Promise<Uint8Array> {
   return readBytes(path, (_, fileBytes) => {
     const rest = fileBytes % RECORD_BYTES;
     if (fileBytes > 0 && rest === 0) return { totalBytes: fileBytes };
-    throw fileError(
+    throw parseError(
       path,
       `${fileBytes} bytes are no whole number of records of ${RECORD_BYTES}, the last one starts at byte ${fileBytes - rest}; download the binary version again`,
-      { offset: fileBytes - rest },
+      fileBytes - rest,
     );
   });
 }
 
 /** Reads the names of the classes from the file beside the data; without it, returns the usual names. */
 async function classNames(path: string): Promise<readonly string[]> {
-  if (!(await exists(path)) || (await stat(path)).size > LONGEST_NAMES) return CLASSES;
+  const file = await statIfThere(path);
+  if (!file?.isFile() || file.size > LONGEST_NAMES) return CLASSES;
   const names = (await readFile(path, "utf8")).split(/\r?\n/).filter((line) => line !== "");
   return names.length === CLASSES.length ? names : CLASSES;
 }
-
-const exists = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isFile(),
-    () => false,
-  );
-
-const isDirectory = (path: string): Promise<boolean> =>
-  stat(path).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );

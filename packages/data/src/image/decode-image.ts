@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { type Check, path as checkPath, integer, oneOf, optional, optionsCheck } from "../check-arguments.js";
-import { fileError } from "../errors.js";
+import { parseError } from "../errors.js";
 import { asMpError, sizeOfFile } from "../regular-file.js";
 
 export interface ImageSize {
@@ -77,8 +77,8 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
     return tensor(byChannel(data, info.channels, channels), [channels, height, width]);
   } catch (cause) {
     if (MpError.is(cause)) throw cause;
-    const text = `${path}: cannot be decoded, ${cause instanceof Error ? cause.message : String(cause)}; save it again or leave it out`;
-    throw new MpError("MP_PARSE", text, { details: { path, offset: 0 }, cause });
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw parseError(path, `cannot be decoded, ${reason}; save it again or leave it out`, 0, cause);
   }
 }
 
@@ -105,9 +105,7 @@ async function expectPicture(path: string): Promise<void> {
   }
   const text = head.toString("latin1");
   if (formats.some(([offset, bytes]) => text.startsWith(bytes, offset))) return;
-  throw fileError(path, "begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them", {
-    offset: 0,
-  });
+  throw parseError(path, "begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them");
 }
 
 let loaded: Promise<Sharp> | undefined;
@@ -123,10 +121,7 @@ function loadSharp(): Promise<Sharp> {
       throw new MpError(
         "MP_BACKEND_UNAVAILABLE",
         "readImage: pictures are decoded by sharp, which is not installed; npm install sharp",
-        {
-          details: { package: "sharp" },
-          cause,
-        },
+        { details: { package: "sharp" }, cause },
       );
     },
   );

@@ -1,37 +1,18 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
-import { fileError } from "../errors.js";
+import { parseError } from "../errors.js";
 import { type Measured, readBytes } from "../read-bytes.js";
 
 interface Element {
   readonly bytes: number;
-  read(bytes: DataView, shape: readonly number[], count: number): HostTensor<"u8" | "i32" | "f32">;
+  read(bytes: DataView, length: number): Uint8Array | Int32Array | Float32Array;
 }
 
-const at = (view: DataView, index: number): number => view.byteOffset + index;
-
-/** How to read the elements, which are big-endian, by type code; codes without a dtype here are missing. */
+/** The format's type codes that a tensor has a dtype for, and how their elements are read: big-endian. */
 const elements: Readonly<Record<number, Element>> = {
-  8: {
-    bytes: 1,
-    read: (view, shape, count) => tensor(new Uint8Array(view.buffer, at(view, 0), count), shape),
-  },
-  12: {
-    bytes: 4,
-    read: (view, shape, count) =>
-      tensor(
-        Int32Array.from({ length: count }, (_, index) => view.getInt32(4 * index)),
-        shape,
-      ),
-  },
-  13: {
-    bytes: 4,
-    read: (view, shape, count) =>
-      tensor(
-        Float32Array.from({ length: count }, (_, index) => view.getFloat32(4 * index)),
-        shape,
-      ),
-  },
+  8: { bytes: 1, read: (view, length) => new Uint8Array(view.buffer, view.byteOffset, length) },
+  12: { bytes: 4, read: (view, length) => Int32Array.from({ length }, (_, at) => view.getInt32(4 * at)) },
+  13: { bytes: 4, read: (view, length) => Float32Array.from({ length }, (_, at) => view.getFloat32(4 * at)) },
 };
 
 /**
@@ -44,7 +25,7 @@ export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "
   const bytes = await readBytes(path, (head) => measure(head, path));
   const { shape, element, headerBytes } = readHeader(bytes, path);
   const view = new DataView(bytes.buffer, bytes.byteOffset + headerBytes);
-  return element.read(view, shape, view.byteLength / element.bytes);
+  return tensor(element.read(view, view.byteLength / element.bytes), shape);
 }
 
 function measure(head: Uint8Array, path: string): Measured {
@@ -65,11 +46,8 @@ function readHeader(
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
   const empty = shape.indexOf(0);
-  if (empty !== -1) {
-    throw fileError(path, `dimension ${empty} is 0, at byte ${4 + 4 * empty}; no data`, {
-      offset: 4 + 4 * empty,
-    });
-  }
+  const place = 4 + 4 * empty;
+  if (empty !== -1) throw parseError(path, `dimension ${empty} is 0, at byte ${place}; no data`, place);
   return { shape, element, headerBytes: 4 + 4 * rank };
 }
 
@@ -78,10 +56,9 @@ function elementType(bytes: Uint8Array, path: string): Element {
   const element = elements[code];
   if (first !== 0 || second !== 0 || element === undefined || rank < 1) {
     const got = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    throw fileError(
+    throw parseError(
       path,
       `no IDX file, at byte 0 are ${got} and not 00 00, a type of 08, 0c or 0d, and a rank; files such as train-images-idx3-ubyte(.gz) are`,
-      { offset: 0 },
     );
   }
   return element;

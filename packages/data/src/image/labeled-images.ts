@@ -21,14 +21,12 @@ export interface ImageSplits {
 
 /** @throws MP_SHAPE_MISMATCH unless the values are images with one label each */
 export function checkImages(what: string, images: LabeledImages): readonly [number, number, number, number] {
-  if (typeof images !== "object" || images === null) {
-    const text = `${what}: images must be { x, y } as mnist and imageFolder give them, got ${shown(images)}`;
-    throw invalid(text);
-  }
-  if ("train" in images) {
-    const text = `${what}: takes one part of the images, got ${shown(images)}; pass their train or test`;
-    throw invalid(text);
-  }
+  if (typeof images !== "object" || images === null)
+    throw invalid(
+      `${what}: images must be { x, y } as mnist and imageFolder give them, got ${shown(images)}`,
+    );
+  if ("train" in images)
+    throw invalid(`${what}: takes one part of the images, got ${shown(images)}; pass their train or test`);
   const { x, y }: { readonly x: unknown; readonly y: unknown } = images;
   if (!isHostTensor(x) || x.dtype !== "u8" || x.shape.length !== 4) {
     throw wrongTensor(`${what}: x is u8 [examples, channels, height, width]`, x);

@@ -1,9 +1,9 @@
-import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { type HostTensor, tensor } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
 import { path as checkPath } from "../check-arguments.js";
-import { fileError, ioError } from "../errors.js";
+import { ioError, parseError } from "../errors.js";
+import { statIfThere } from "../regular-file.js";
 import { readIdx } from "./idx.js";
 import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
@@ -26,10 +26,10 @@ export async function mnist(directory: string): Promise<ImageSplits> {
   const [train, test] = await Promise.all([part(directory, "train"), part(directory, "t10k")]);
   const [trained, tested] = [train, test].map(({ x }) => formatShape(x.shape.slice(2)));
   if (trained !== tested) {
-    throw fileError(
+    throw parseError(
       directory,
       `the images to learn from are ${trained} and those of the test ${tested}, height and width; the files are not of one set`,
-      { offset: 8 },
+      8,
     );
   }
   return { train, test, classes: Array.from({ length: DIGITS }, (_, digit) => String(digit)) };
@@ -45,19 +45,16 @@ async function part(directory: string, name: string): Promise<LabeledImages> {
   const labels = await readPart(directory, spellings(name, "labels-idx1"), 1);
   const [count, height, width] = images.data.shape as [number, number, number];
   if (labels.data.shape[0] !== count) {
-    throw fileError(
+    throw parseError(
       labels.path,
       `has ${labels.data.shape[0]} labels for ${count} images in ${images.path}; the files are not of one set`,
-      { offset: 4 },
+      4,
     );
   }
   const y = Int32Array.from(labels.data.data);
   const wrong = y.findIndex((label) => label >= DIGITS);
-  if (wrong !== -1) {
-    throw fileError(labels.path, `label ${y[wrong]} at byte ${8 + wrong}, expected 0 to 9`, {
-      offset: 8 + wrong,
-    });
-  }
+  if (wrong !== -1)
+    throw parseError(labels.path, `label ${y[wrong]} at byte ${8 + wrong}, expected 0 to 9`, 8 + wrong);
   return { x: tensor(images.data.data, [count, 1, height, width]), y: tensor(y) };
 }
 
@@ -72,10 +69,9 @@ async function readPart(
   }
   const data = await readIdx(path);
   if (data.dtype !== "u8" || data.shape.length !== rank) {
-    throw fileError(
+    throw parseError(
       path,
       `holds ${data.dtype} ${formatShape(data.shape)}, expected bytes of rank ${rank}, as the magic number at byte 0 says`,
-      { offset: 0 },
     );
   }
   return { path, data };
@@ -84,11 +80,7 @@ async function readPart(
 async function find(directory: string, names: readonly string[]): Promise<string | undefined> {
   for (const name of names) {
     const path = join(directory, name);
-    const exists = await access(path).then(
-      () => true,
-      () => false,
-    );
-    if (exists) return path;
+    if ((await statIfThere(path)) !== undefined) return path;
   }
   return undefined;
 }

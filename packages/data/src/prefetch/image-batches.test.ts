@@ -1,7 +1,8 @@
 import { tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { describe, expect, it } from "vitest";
-import { channelStatistics, type ImageBatchOptions, imageBatches } from "./image-batches.js";
+import { channelStatistics } from "../image/channel-statistics.js";
+import { type ImageBatchOptions, imageBatches } from "./image-batches.js";
 
 const SIDE = 4;
 /** Twelve images in which every byte identifies image, channel and position. */

@@ -5,7 +5,7 @@ import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { invalid } from "../errors.js";
-import { byteStatistics } from "../image/channel-statistics.js";
+import type { ChannelStatistics } from "../image/channel-statistics.js";
 import { type AugmentOptions, imagePainter } from "../image/image-painter.js";
 import { checkImages, type LabeledImages } from "../image/labeled-images.js";
 import { type PrefetchOptions, prefetchImages, prefetching } from "./prefetch.js";
@@ -20,12 +20,6 @@ export interface ImageBatchOptions extends BatchingOptions {
   readonly normalize?: ChannelStatistics;
   /** Number of batches to make ahead on another thread, at least 1; the batches stay the same. Default: none. */
   readonly prefetch?: number | PrefetchOptions;
-}
-
-/** Mean and deviation of each channel, with bytes scaled to 0 … 1. */
-export interface ChannelStatistics {
-  readonly mean: readonly number[];
-  readonly deviation: readonly number[];
 }
 
 export interface ImageBatch {
@@ -113,13 +107,7 @@ function plainBatches(
   });
 }
 
-/** Mean and deviation of each channel over all images, for `normalize`. @throws MP_SHAPE_MISMATCH as `imageBatches` */
-export function channelStatistics(images: LabeledImages): ChannelStatistics {
-  const shape = checkImages("channelStatistics", images);
-  return byteStatistics(images.x.data, shape);
-}
-
-/** The float for each byte, by channel: a lookup costs less than the arithmetic. */
+/** The value of each byte, for each channel: a lookup costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];

@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import { type Check, claim, integer, optional, optionsCheck } from "../check-arguments.js";
-import { type BatchIterator, type Dataset, withCursor, withDropped } from "../dataset.js";
+import { type BatchIterator, type Dataset, toDataset, withCursor } from "../dataset.js";
 import type { LabeledImages } from "../image/labeled-images.js";
 import { type Answer, reviveBatch, reviveError, type WorkerTask } from "./messages.js";
 
@@ -49,11 +49,13 @@ export function workerDataset<B>(module: URL, settings: WorkerDatasetOptions): D
   checkModule("workerDataset: module", module);
   checkWorkerOptions("workerDataset", settings);
   const { options, ...prefetch } = settings;
-  const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
-    const task = { module: module.href, options, cursor: cursor ?? undefined, pass };
-    return iterateThread(task, cursor ?? null, prefetch);
-  };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  return toDataset((cursor, pass) =>
+    iterateThread(
+      { module: module.href, options, cursor: cursor ?? undefined, pass },
+      cursor ?? null,
+      prefetch,
+    ),
+  );
 }
 
 /** Runs `imageBatches` on another thread; `plain` is the same dataset on this thread, which checks cursors. */
@@ -66,12 +68,11 @@ export function prefetchImages<B>(
   const settings = typeof prefetch === "number" ? { ahead: prefetch } : prefetch;
   // Shared, so that not every pass copies the data; made when the first pass starts.
   let shared: LabeledImages | undefined;
-  const iterate = (cursor?: Json, pass?: number): BatchIterator<B> => {
+  return toDataset((cursor, pass) => {
     const start = plain.iterate(cursor, pass).cursor;
     shared ??= { x: sharing(images.x), y: sharing(images.y) };
     return iterateThread({ images: shared, options, cursor, pass }, start, settings);
-  };
-  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, plain.dropped);
+  }, plain.dropped);
 }
 
 function iterateThread<B>(task: WorkerTask, start: Json, options: PrefetchOptions): BatchIterator<B> {

@@ -1,7 +1,6 @@
 import { type HostTensor, tensor } from "@mp/core";
-import type { Json } from "@mp/core/fit";
 import { integer, optional, optionsCheck, truth } from "../check-arguments.js";
-import { type BatchIterator, checkDataset, type Dataset, withCursor } from "../dataset.js";
+import { checkDataset, type Dataset, toDataset, withCursor } from "../dataset.js";
 import { invalid } from "../errors.js";
 import {
   type CausalExample,
@@ -74,7 +73,7 @@ export function causalBatches(
     throw invalid(
       `causalBatches: the mask [${batch}, 1, ${length}, ${length}] must have at most ${MOST_ELEMENTS} elements; pass a smaller batch or length`,
     );
-  const iterate = (cursor?: Json, pass?: number): BatchIterator<CausalBatch> => {
+  return toDataset((cursor, pass) => {
     const source = examples.iterate(cursor, pass);
     const take = () => nextLearned("causalBatches", source, length, tooLong);
     let place = source.cursor;
@@ -105,8 +104,7 @@ export function causalBatches(
       }
     }
     return withCursor(run(), () => place);
-  };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  });
 }
 
 function batchTensors(

@@ -2,7 +2,7 @@ import type { Json } from "@mp/core/fit";
 import { batchingChecks } from "../batching.js";
 import { path as checkPath, claim, oneOf, optional, optionsCheck } from "../check-arguments.js";
 import { cursorFields, isCount, noCursor } from "../cursor.js";
-import { type BatchIterator, type Dataset, withCursor } from "../dataset.js";
+import { type Dataset, toDataset, withCursor } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { fileError, invalid } from "../errors.js";
 import { permutation, randomStream } from "../random.js";
@@ -69,7 +69,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
     columns,
     seed: shuffle?.seed,
   });
-  const iterate = (cursor?: Json, firstPass = 0): BatchIterator<RowOf<C>> => {
+  return toDataset((cursor, firstPass = 0) => {
     const start = { pass: firstPass, file: 0, ...FILE_START };
     let place = cursor === undefined ? start : parseCursor(cursor, signature, list);
     const { pass } = place;
@@ -87,8 +87,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
       }
     }
     return withCursor(run(), () => ({ version: 1, data: signature, ...place }));
-  };
-  return { iterate, [Symbol.asyncIterator]: () => iterate() };
+  });
 }
 
 /** A place in one of the files, which are in the pass's order. */

@@ -1,7 +1,7 @@
 import type { Json } from "@mp/core/fit";
 import { integer, optionsCheck } from "../check-arguments.js";
 import { cursorFields, isCount, noCursor } from "../cursor.js";
-import { type BatchIterator, checkDataset, type Dataset, withCursor, withDropped } from "../dataset.js";
+import { checkDataset, type Dataset, toDataset, withCursor } from "../dataset.js";
 import { randomStream } from "../random.js";
 
 export interface ShuffleOptions {
@@ -38,7 +38,7 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
   checkOptions("shuffleDataset", options);
   const { buffer, seed } = options;
   const signature = `shuffled by ${buffer}, seed ${seed}`;
-  const iterate = (cursor?: Json, firstPass = 0): BatchIterator<T> => {
+  return toDataset((cursor, firstPass = 0) => {
     const given = cursor === undefined ? undefined : parseCursor(cursor, signature, buffer);
     const pass = given?.pass ?? firstPass;
     const source = dataset.iterate(given?.source, pass);
@@ -94,8 +94,7 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
     };
     const toCursor = (own: BufferPosition): Json => ({ version: 1, data: signature, ...own });
     return withCursor(run(), place);
-  };
-  return withDropped({ iterate, [Symbol.asyncIterator]: () => iterate() }, dataset.dropped);
+  }, dataset.dropped);
 }
 
 /**

@@ -1,9 +1,29 @@
-/** Draws pictures as light from 0 to 1 in three planes, by seeded streams, and turns them into bytes. */
-import type { RandomStream } from "../random.js";
+/** Pictures as light of 0 … 1, three channels after one another, drawn by seeded streams and turned into bytes. */
+import { type HostTensor, tensor } from "@mp/core";
+import { type Check, integer, optional, share } from "../check-arguments.js";
+import { MOST_BYTES } from "../data-size.js";
+import { type RandomStream, randomStream } from "../random.js";
 import type { Distance } from "./outlines.js";
 
+/** Checks of the options that all sets of drawn pictures have. */
+export const drawingChecks: Readonly<Record<"seed" | "train" | "test" | "difficulty", Check>> = {
+  seed: integer(),
+  train: optional(integer(1)),
+  test: optional(integer(1)),
+  difficulty: optional(share),
+};
+
+/** @throws MP_INVALID_ARGUMENT for a part that one array cannot hold */
+export function checkCounts(what: string, side: number, counts: Readonly<Record<string, number>>): void {
+  const check = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
+  for (const [name, count] of Object.entries(counts)) check(`${what}: ${name}`, count);
+}
+
 export type Color = readonly [red: number, green: number, blue: number];
-export type Style = "filled" | "outlined" | "striped";
+type Style = "filled" | "outlined" | "striped";
+const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
+
+export const drawStyle = (stream: RandomStream): Style => STYLES[stream.integer(STYLES.length)] as Style;
 
 export interface Canvas {
   readonly side: number;
@@ -24,13 +44,8 @@ export interface Figure {
   readonly color: Color;
 }
 
-/** A rectangle of pixels, all four sides included. */
-export interface Extent {
-  readonly left: number;
-  readonly top: number;
-  readonly right: number;
-  readonly bottom: number;
-}
+/** Inclusive pixels. */
+export type Extent = Readonly<Record<"left" | "top" | "right" | "bottom", number>>;
 
 export const between = (stream: RandomStream, low: number, high: number): number =>
   low + (high - low) * stream.uniform();
@@ -113,8 +128,13 @@ const STROKE = 0.7;
 const DOT = 1.2;
 const SCRAP_REACH = 8;
 
-/** Draws a short stroke or a dot as a distraction. */
-export function drawScrap(canvas: Canvas, stream: RandomStream, color: Color): void {
+/** Draws short strokes and dots that mean nothing, any number up to `most`. */
+export function drawScraps(canvas: Canvas, stream: RandomStream, most: number): void {
+  for (let left = Math.round(most * stream.uniform()); left > 0; left--) drawScrap(canvas, stream);
+}
+
+function drawScrap(canvas: Canvas, stream: RandomStream): void {
+  const color: Color = [stream.uniform(), stream.uniform(), stream.uniform()];
   const isDot = stream.integer(3) === 0;
   const half = isDot ? 0 : between(stream, 2, 6);
   const width = isDot ? DOT : STROKE;
@@ -134,8 +154,27 @@ export function drawScrap(canvas: Canvas, stream: RandomStream, color: Color): v
   });
 }
 
-/** Adds noise with this standard deviation and rounds to bytes. */
-export function toBytes(
+/**
+ * Draws pictures, each by a stream of its own, of the seed's part of that number.
+ * @returns bytes [count, 3, side, side], with noise of that deviation
+ */
+export function drawPictures(
+  { seed, part, side, noise }: Readonly<Record<"seed" | "part" | "side" | "noise", number>>,
+  count: number,
+  draw: (canvas: Canvas, stream: RandomStream, index: number) => void,
+): HostTensor<"u8"> {
+  const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
+  const x = new Uint8Array(count * canvas.light.length);
+  for (let index = 0; index < count; index++) {
+    const stream = randomStream(seed, part, index);
+    draw(canvas, stream, index);
+    toBytes(canvas, stream, noise, x, index * canvas.light.length);
+  }
+  return tensor(x, [count, 3, side, side]);
+}
+
+/** Adds noise of that deviation and rounds to bytes. */
+function toBytes(
   { light }: Canvas,
   stream: RandomStream,
   noise: number,

@@ -81,3 +81,5 @@ export const OUTLINES: readonly { readonly name: string; readonly distance: Dist
   { name: "crescent", distance: (x, y) => Math.max(length(x, y) - 1, 0.75 - length(x - 0.5, y)) },
   { name: "arrow", distance: polygon(arrow) },
 ];
+
+export const findOutline = (label: number): Distance => (OUTLINES[label] as (typeof OUTLINES)[0]).distance;

@@ -1,22 +1,22 @@
 import { tensor } from "@mp/core";
-import { integer, optional, optionsCheck, share } from "../check-arguments.js";
-import { MOST_BYTES } from "../data-size.js";
-import { invalid } from "../errors.js";
+import { integer, optional, optionsCheck } from "../check-arguments.js";
 import type { ImageSplits, LabeledImages } from "../image/labeled-images.js";
-import { type RandomStream, randomStream } from "../random.js";
+import type { RandomStream } from "../random.js";
 import {
   between,
   type Canvas,
+  checkCounts,
   drawFigure,
-  drawScrap,
+  drawingChecks,
+  drawPictures,
+  drawScraps,
+  drawStyle,
   figureColor,
   groundColor,
   paintGround,
-  type Style,
   standing,
-  toBytes,
 } from "./canvas.js";
-import { OUTLINES } from "./outlines.js";
+import { findOutline, OUTLINES } from "./outlines.js";
 
 export interface ShapeImagesOptions {
   readonly seed: number;
@@ -34,17 +34,13 @@ export interface ShapeImagesOptions {
 
 const checkOptions = optionsCheck<ShapeImagesOptions>(
   {
-    seed: integer(),
-    train: optional(integer(1)),
-    test: optional(integer(1)),
+    ...drawingChecks,
     side: optional(integer(8, 256)),
     classes: optional(integer(2, OUTLINES.length)),
-    difficulty: optional(share),
   },
   "{ seed: 1 }",
 );
-const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
-/** Keys that separate the random streams of the two parts. */
+/** Sets the streams of the two parts apart. */
 const PARTS = { train: 0, test: 1 };
 
 /**
@@ -64,20 +60,15 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
     classes = OUTLINES.length,
     difficulty = 0.25,
   } = options;
-  const checkCount = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
-  checkCount("shapeImages: train", train);
-  checkCount("shapeImages: test", test);
+  checkCounts("shapeImages", side, { train, test });
   const part = (name: keyof typeof PARTS, count: number): LabeledImages => {
-    const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
-    const x = new Uint8Array(count * canvas.light.length);
     const y = new Int32Array(count);
-    for (let index = 0; index < count; index++) {
-      const stream = randomStream(seed, PARTS[name], index);
+    const drawing = { seed, part: PARTS[name], side, noise: 0.01 + 0.12 * difficulty };
+    const x = drawPictures(drawing, count, (canvas, stream, index) => {
       y[index] = stream.integer(classes);
       paint(canvas, stream, y[index] as number, difficulty);
-      toBytes(canvas, stream, 0.01 + 0.12 * difficulty, x, index * canvas.light.length);
-    }
-    return { x: tensor(x, [count, 3, side, side]), y: tensor(y) };
+    });
+    return { x, y: tensor(y) };
   };
   return {
     train: part("train", train),
@@ -87,16 +78,14 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
 }
 
 function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: number): void {
-  const outline = OUTLINES[label];
-  if (outline === undefined) throw invalid(`shapeImages: no figure ${label}`);
   const ground = groundColor(stream);
   const color = figureColor(stream, ground, standing(difficulty));
   paintGround(canvas, stream, ground);
   const radius = between(stream, 0.36 - 0.14 * difficulty, 0.42) * canvas.side;
   const room = Math.max(0, canvas.side / 2 - 0.8 * radius);
   drawFigure(canvas, {
-    distance: outline.distance,
-    style: STYLES[stream.integer(STYLES.length)] ?? "filled",
+    distance: findOutline(label),
+    style: drawStyle(stream),
     x: (canvas.side - 1) / 2 + between(stream, -room, room),
     y: (canvas.side - 1) / 2 + between(stream, -room, room),
     radius,
@@ -104,8 +93,5 @@ function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: 
     stretch: between(stream, 1 - 0.25 * difficulty, 1 + 0.25 * difficulty),
     color,
   });
-  const scraps = Math.round(difficulty * 10 * stream.uniform());
-  for (let scrap = 0; scrap < scraps; scrap++) {
-    drawScrap(canvas, stream, [stream.uniform(), stream.uniform(), stream.uniform()]);
-  }
+  drawScraps(canvas, stream, 10 * difficulty);
 }

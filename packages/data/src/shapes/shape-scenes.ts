@@ -1,21 +1,22 @@
-import { type HostTensor, tensor } from "@mp/core";
+import type { HostTensor } from "@mp/core";
 import type { AnnotatedImage, Box, BoxAnnotations, LabeledBox } from "../boxes/annotations.js";
-import { integer, optional, optionsCheck, share } from "../check-arguments.js";
-import { MOST_BYTES } from "../data-size.js";
-import { type RandomStream, randomStream } from "../random.js";
+import { integer, optional, optionsCheck } from "../check-arguments.js";
+import type { RandomStream } from "../random.js";
 import {
   between,
   type Canvas,
+  checkCounts,
   drawFigure,
-  drawScrap,
+  drawingChecks,
+  drawPictures,
+  drawScraps,
+  drawStyle,
   figureColor,
   groundColor,
   paintGround,
-  type Style,
   standing,
-  toBytes,
 } from "./canvas.js";
-import { OUTLINES } from "./outlines.js";
+import { findOutline, OUTLINES } from "./outlines.js";
 
 export interface ShapeScenesOptions {
   readonly seed: number;
@@ -42,18 +43,14 @@ export interface Scenes {
 
 const checkOptions = optionsCheck<ShapeScenesOptions>(
   {
-    seed: integer(),
-    train: optional(integer(1)),
-    test: optional(integer(1)),
+    ...drawingChecks,
     side: optional(integer(32, 256)),
     classes: optional(integer(2, 5)),
     objects: optional(integer(1, 8)),
-    difficulty: optional(share),
   },
   "{ seed: 1 }",
 );
-const STYLES: readonly Style[] = ["filled", "outlined", "striped"];
-/** Keys that separate the random streams of the two parts, also from those of `shapeImages` with the same seed. */
+/** Apart from each other, and from those of `shapeImages` of the same seed. */
 const PARTS = { train: 2, test: 3 };
 /** Number of places to try for a figure before it is left out. */
 const ATTEMPTS = 20;
@@ -66,39 +63,30 @@ const ATTEMPTS = 20;
 export function shapeScenes(options: ShapeScenesOptions): { readonly train: Scenes; readonly test: Scenes } {
   checkOptions("shapeScenes", options);
   const { seed, train = 2000, test = 400, side = 64, classes = 4, objects = 4, difficulty = 0.25 } = options;
-  const checkCount = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
-  checkCount("shapeScenes: train", train);
-  checkCount("shapeScenes: test", test);
+  checkCounts("shapeScenes", side, { train, test });
   const names = OUTLINES.slice(0, classes).map(({ name }) => name);
   const part = (name: keyof typeof PARTS, count: number): Scenes => {
-    const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
-    const x = new Uint8Array(count * canvas.light.length);
-    const images = Array.from({ length: count }, (_, index): AnnotatedImage => {
-      const stream = randomStream(seed, PARTS[name], index);
+    const images: AnnotatedImage[] = [];
+    const drawing = { seed, part: PARTS[name], side, noise: 0.01 + 0.1 * difficulty };
+    const x = drawPictures(drawing, count, (canvas, stream, index) => {
       const boxes = paint(canvas, stream, { classes, objects, difficulty });
-      toBytes(canvas, stream, 0.01 + 0.1 * difficulty, x, index * canvas.light.length);
-      return { file: `${name}-${index}`, width: side, height: side, boxes };
+      images.push({ file: `${name}-${index}`, width: side, height: side, boxes });
     });
-    return { x: tensor(x, [count, 3, side, side]), annotations: { images, classes: names, dropped: [] } };
+    return { x, annotations: { images, classes: names, dropped: [] } };
   };
   return { train: part("train", train), test: part("test", test) };
 }
 
-interface Scene {
-  readonly classes: number;
-  readonly objects: number;
-  readonly difficulty: number;
-}
-
-function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficulty }: Scene): LabeledBox[] {
+function paint(
+  canvas: Canvas,
+  stream: RandomStream,
+  { classes, objects, difficulty }: Readonly<Record<"classes" | "objects" | "difficulty", number>>,
+): LabeledBox[] {
   const { side } = canvas;
   const ground = groundColor(stream);
   paintGround(canvas, stream, ground);
   const boxes: LabeledBox[] = [];
-  const scraps = Math.round(difficulty * 8 * stream.uniform());
-  for (let scrap = 0; scrap < scraps; scrap++) {
-    drawScrap(canvas, stream, [stream.uniform(), stream.uniform(), stream.uniform()]);
-  }
+  drawScraps(canvas, stream, 8 * difficulty);
   const wanted = 1 + stream.integer(objects);
   for (let object = 0; object < wanted; object++) {
     const label = stream.integer(classes);
@@ -106,13 +94,12 @@ function paint(canvas: Canvas, stream: RandomStream, { classes, objects, difficu
     const place = findPlace(stream, side, radius, boxes);
     const color = figureColor(stream, ground, standing(difficulty));
     const figure = {
-      style: STYLES[stream.integer(STYLES.length)] ?? "filled",
+      style: drawStyle(stream),
       turn: between(stream, 0, 2 * Math.PI),
       stretch: between(stream, 1 - 0.2 * difficulty, 1 + 0.2 * difficulty),
     };
-    const outline = OUTLINES[label];
-    if (place === undefined || outline === undefined) continue;
-    const extent = drawFigure(canvas, { ...figure, ...place, distance: outline.distance, radius, color });
+    if (place === undefined) continue;
+    const extent = drawFigure(canvas, { ...figure, ...place, distance: findOutline(label), radius, color });
     if (extent === undefined) continue;
     const box: Box = [extent.left, extent.top, extent.right + 1, extent.bottom + 1];
     boxes.push({ label, box, isIgnored: false });

@@ -1,6 +1,7 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { arrayClassOf } from "@mp/graph/internal";
-import { claim, integer, oneOf, optional, optionsCheck, passes } from "../check-arguments.js";
+import { type BatchingOptions, batchingChecks } from "../batching.js";
+import { claim, integer, optionsCheck } from "../check-arguments.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { invalid } from "../errors.js";
@@ -15,24 +16,18 @@ export interface LanguageModelBatch {
   readonly reset: HostTensor<"bool">;
 }
 
-export interface LanguageModelOptions {
-  /** Number of streams that are read side by side. */
+export interface LanguageModelOptions extends Pick<BatchingOptions, "epochs"> {
+  /** Streams read side by side. */
   readonly batch: number;
   /** Words of each stream in one batch, the reach of back-propagation. */
   readonly sequence: number;
-  /** Passes over the text. Default 1; `Infinity` goes on until the consumer stops. */
-  readonly epochs?: number;
-  /** What to do with the last, shorter piece of the streams. Default "drop". */
+  /** Handling of the last, shorter piece of the streams: dropped unless `"keep"` is given. */
   readonly partial?: "drop" | "keep";
 }
 
+const { shuffle: _, ...checks } = batchingChecks;
 const checkOptions = optionsCheck<LanguageModelOptions>(
-  {
-    batch: integer(1),
-    sequence: integer(1),
-    epochs: optional(passes),
-    partial: optional(oneOf("drop", "keep")),
-  },
+  { ...checks, sequence: integer(1) },
   "{ batch: 20, sequence: 35 }",
 );
 const checkTokens = claim(

@@ -1,7 +1,7 @@
-import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { path as checkPath } from "../check-arguments.js";
 import { invalid } from "../errors.js";
+import { statIfThere } from "../regular-file.js";
 import { readStretches } from "./read-text.js";
 import { type CorpusSource, finishCorpus, type TextCorpus, TokenList, TokenTable } from "./text-corpus.js";
 import { END_OF_SENTENCE } from "./tokenize.js";
@@ -14,8 +14,7 @@ const PLACES = ["", "data", "simple-examples/data"];
 export async function findPennTreebank(directory: string): Promise<string | undefined> {
   for (const place of PLACES) {
     const folder = join(directory, place);
-    const found = await stat(join(folder, "ptb.train.txt")).catch(() => undefined);
-    if (found?.isFile()) return folder;
+    if ((await statIfThere(join(folder, "ptb.train.txt")))?.isFile()) return folder;
   }
   return undefined;
 }
