@@ -108,11 +108,8 @@ export function inverseFrequencies(config: RotaryConfig, ignored: readonly strin
   return tensor(Float32Array.from(found.scaled(plain, given, config)), [headSize / 2]);
 }
 
-/** Cosines and sines of the angles, f32 [batch, 1, time, size / 2]. */
-export interface Angles {
-  readonly cosine: Tensor;
-  readonly sine: Tensor;
-}
+/** Cosines and sines, f32 [batch, 1, time, size / 2]. */
+export type Angles = Readonly<Record<"cosine" | "sine", Tensor>>;
 
 /** The angles at positions i32 [batch, time]. */
 export function anglesAt(positions: Tensor, frequencies: HostTensor<"f32">): Angles {

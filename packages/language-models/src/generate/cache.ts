@@ -7,10 +7,7 @@ import { attention, concat, expand, lessOrEqual, range, reshape, scatterElements
 import type { Attend, ModelSizes } from "../decoders/decoder.js";
 
 /** The keys and values of a block, each [1, keyHeads, length, size]. */
-export interface CachedBlock<T> {
-  readonly keys: T;
-  readonly values: T;
-}
+export type CachedBlock<T> = Readonly<Record<"keys" | "values", T>>;
 
 /** A model's cache, with one entry per block. */
 export type Cache<T> = readonly CachedBlock<T>[];

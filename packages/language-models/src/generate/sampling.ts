@@ -33,11 +33,8 @@ function mostLikely(logits: Float32Array): number {
   return best;
 }
 
-/** Tokens that may be drawn, with weights proportional to their probabilities. */
-export interface Candidates {
-  readonly tokens: readonly number[];
-  readonly shares: readonly number[];
-}
+/** Tokens that may be taken, and numbers in proportion to their probabilities. */
+export type Candidates = Readonly<Record<"tokens" | "shares", readonly number[]>>;
 
 /** Applies temperature, `topK` and `topP`, in transformers' order. */
 export function candidates(logits: Float32Array, { temperature, topK, topP }: Sampling): Candidates {

@@ -59,18 +59,13 @@ export function takeEvery(
   return { name: writer.one("Slice", [name, ...bounds]), shape: withSize(shape, axis, count) };
 }
 
-/** A value whose element o along an axis is placed at `step` · o + `offset` of a longer axis. */
-export interface Placed {
-  readonly name: string;
-  readonly offset: number;
-}
-
 /**
- * Sums values of one shape that are placed along an axis of `size` with this step, with zeros elsewhere. Values whose
- * offsets differ by whole steps are shifted and added; the others interleave.
+ * The sums of values of one shape that are placed along an axis of that size with that step, zeros elsewhere: element o
+ * of a value goes to place `step` · o + `offset`. Values whose offsets differ by whole steps are shifted and added; the
+ * rest interleave.
  */
 export function spread(
-  placed: readonly Placed[],
+  placed: readonly { readonly name: string; readonly offset: number }[],
   shape: Shape,
   axis: number,
   { step, size, dtype }: { readonly step: number; readonly size: number; readonly dtype: DType },

@@ -14,11 +14,8 @@ const UINT32 = 12;
 /** Most columns of a layout: tables of this length are written into the model. */
 const COLUMNS = 1024;
 
-/** The matrix in which the elements are computed. */
-interface Layout {
-  readonly rows: number;
-  readonly columns: number;
-}
+/** How elements lie in a matrix. */
+type Layout = Readonly<Record<"rows" | "columns", number>>;
 
 /** Chooses rows of whole vectors of four, unless these were short. The matrix may have more than `count` elements. */
 function chooseLayout(count: number): Layout {
