@@ -70,7 +70,7 @@ export function takeBatch(
   take: (rows: readonly number[]) => readonly (readonly [name: string, column: HostTensor])[],
 ): object {
   if (paddedTo === undefined) return Object.fromEntries(take(own));
-  // The last row pads, so that padding is as finite in a model as the examples.
+  // Repeats the last row: unlike zeros, it is as safe in a model as the examples.
   const rows = Array.from({ length: paddedTo }, (_, row) => own[Math.min(row, own.length - 1)] as number);
   const weights = tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)));
   return Object.fromEntries([...take(rows), ["weights", weights]]);

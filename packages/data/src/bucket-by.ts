@@ -13,11 +13,9 @@ import { permutation, randomStream } from "./random.js";
 export type BucketColumn = HostTensor | readonly HostTensor[];
 
 export interface BucketByOptions extends Pick<BatchingOptions, "batch" | "epochs"> {
-  /**
-   * Lengths of the batches, ascending. A sequence goes into the first bucket that it fits into, padded to its length.
-   */
+  /** Lengths of the batches, ascending. A sequence is padded to the length of the first bucket into which it fits. */
   readonly buckets: readonly number[];
-  /** Value that pads sequences, for all or by name; default 0. For labels the `ignoreIndex` of the loss. */
+  /** Value that pads sequences, for all or by name; default 0. For labels, use the `ignoreIndex` of the loss. */
   readonly padding?: number | Readonly<Record<string, number>>;
   /**
    * Shuffles the examples within each bucket, and all batches, differently in each epoch. Default: shortest first.

@@ -21,7 +21,7 @@ export async function sizeOfFile(path: string): Promise<number> {
 /** Undefined where nothing is at the path. */
 export const statIfThere = (path: string): Promise<Stats | undefined> => stat(path).catch(() => undefined);
 
-/** Turns failures of the file into MP_IO and those of the unpacker into MP_PARSE; others stay. */
+/** Turns failures of the file into MP_IO and those of unpacking into MP_PARSE; other errors stay. */
 export function asMpError(path: string, error: unknown): unknown {
   if (MpError.is(error) || !(error instanceof Error)) return error;
   const { code: given, message } = error as NodeJS.ErrnoException;

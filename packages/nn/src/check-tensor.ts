@@ -4,7 +4,7 @@ import { asTensor } from "@mp/core/ops";
 import { mismatch } from "./errors.js";
 
 /**
- * Checks logits [..., classes] and labels [...]. Gives the number of classes.
+ * Checks logits [..., classes] and labels [...]. Returns the number of classes.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit
  */
 export function expectLabels(what: string, logits: Tensor, labels: Tensor): number {

@@ -3,10 +3,10 @@
 import { checks, shown } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** Accepts any value, such as a tensor that is checked with the others. */
+/** Accepts any value: tensors are checked together with the others. */
 export const anything: checks.Check = () => {};
 
-/** A number that is added to a variance. */
+/** A number that is added to a variance: at least 0 and finite. */
 export const epsilon: checks.Check = checks.claim(
   "at least 0 and finite",
   (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),

@@ -19,6 +19,6 @@ const asTheyAre: Storage = {
 
 const inShortIntegers: Storage = { storedType: shortType, stored: shorten, read: lengthen };
 
-/** How an engine stores values: i64 is held as i32 on WebGPU, and wherever an engine computes it in 32 bits. */
+/** How an engine stores values: i64 is stored as i32 on WebGPU, and on engines that compute it in 32 bits. */
 export const storageOf = ({ device, differences }: Pick<Target, "device" | "differences">): Storage =>
   device === "webgpu" || differences?.hasShortIntegers ? inShortIntegers : asTheyAre;

@@ -8,7 +8,7 @@ import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./s
 
 const NO_COUNTS = { depth: 0, messages: 0, fields: 0, numbers: 0, nodes: 0, tensors: 0, tensorBytes: 0 };
 
-/** The counts of a scan, for choosing your own limits. */
+/** The counts of a scan, as a help to choose limits. */
 type ScanReport = Readonly<typeof NO_COUNTS>;
 
 const VARINT = 0;

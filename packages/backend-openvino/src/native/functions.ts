@@ -9,7 +9,7 @@ export interface NativeShape {
   readonly dims: BigInt64Array;
 }
 
-/** Counts of one node of a compiled model. */
+/** ov_profiling_info_t: the counters of one node of a compiled model. */
 export interface NativeCounter {
   readonly status: number;
   /** Microseconds. */

@@ -30,7 +30,7 @@ export async function recallAnswer<A>(
   return answer;
 }
 
-/** Entries with the code that probes. The names of the files that they share change with the contents. */
+/** Entry points of the probing code. They share files whose names change with their contents. */
 const ENTRIES = ["@mp/graph/probe", "@mp/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
 /**

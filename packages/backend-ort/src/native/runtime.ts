@@ -81,7 +81,7 @@ export class NativeRuntime {
   /**
    * Loads a model for this runtime's device.
    * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model
-   * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
+   * @throws MP_UNSUPPORTED if an operator has no kernel for the given types
    */
   async createSession(model: Uint8Array, options?: SessionOptions): Promise<NativeSession> {
     this.#assertUsable();
@@ -111,7 +111,7 @@ export class NativeRuntime {
     return this.#place === undefined;
   }
 
-  /** Tensors of the host in the memory of a whole. */
+  /** Allocates host tensors in one zeroed piece of memory, each aligned. The whole is released last. */
   allocateAdjacent(types: readonly ValueType[]): ReturnType<typeof allocateAdjacent<NativeTensor>> {
     this.#assertUsable();
     return allocateAdjacent(types, (type, within) => {

@@ -108,7 +108,7 @@ export interface SessionParts {
 /**
  * Loads a model on a worker thread; 20 000 nodes take about half a second.
  * @throws MP_INVALID_ARGUMENT for bytes that are not a valid model
- * @throws MP_UNSUPPORTED when an operator has no kernel for the given types
+ * @throws MP_UNSUPPORTED if an operator has no kernel for the given types
  */
 export async function createSession(
   parts: SessionParts,

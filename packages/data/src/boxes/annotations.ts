@@ -34,11 +34,11 @@ export interface BoxAnnotations {
 const LONGEST_TEXT = 2 ** 29 - 25;
 const LARGEST_SIDE = 1 << 16;
 
-/** Bytes that are searched for the name of the encoding. */
+/** Number of bytes in which the encoding's name is searched. */
 const HEAD_BYTES = 256;
 
 /**
- * @param encodingOf finds the encoding that the first bytes name; default UTF-8
+ * @param encodingOf reads the name of the encoding from the file's first bytes; default UTF-8
  * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding
  */
 export async function readAnnotation(
@@ -65,7 +65,7 @@ function encodingByMark([first, second]: Uint8Array): string | undefined {
   return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
 }
 
-/** @throws MP_PARSE for what is no size of an image */
+/** @throws MP_PARSE for a value that is not the size of an image */
 export function checkImageSize(path: string, what: string, width: unknown, height: unknown): void {
   for (const [name, value] of Object.entries({ width, height })) {
     if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_SIDE) continue;

@@ -1,6 +1,6 @@
 import { checkImages, type LabeledImages } from "./labeled-images.js";
 
-/** Mean and deviation of each channel, where bytes count as 0 … 1; a flat channel has the deviation 1. */
+/** Mean and deviation of each channel, with bytes scaled to 0 … 1; constant channels get the deviation 1. */
 export interface ChannelStatistics {
   readonly mean: readonly number[];
   readonly deviation: readonly number[];

@@ -8,7 +8,7 @@ interface Element {
   read(bytes: DataView, length: number): Uint8Array | Int32Array | Float32Array;
 }
 
-/** The format's type codes that a tensor has a dtype for, and how their elements are read: big-endian. */
+/** How to read the elements, which are big-endian, by type code; codes without a dtype here are missing. */
 const elements: Readonly<Record<number, Element>> = {
   8: { bytes: 1, read: (view, length) => new Uint8Array(view.buffer, view.byteOffset, length) },
   12: { bytes: 4, read: (view, length) => Int32Array.from({ length }, (_, at) => view.getInt32(4 * at)) },

@@ -107,7 +107,7 @@ function plainBatches(
   });
 }
 
-/** The value of each byte, for each channel: a lookup costs less than the arithmetic. */
+/** The float for each byte, by channel: a lookup costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];

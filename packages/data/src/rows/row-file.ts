@@ -8,7 +8,7 @@ import { formatPlace, type RowPlace } from "../row-place.js";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-/** A place before a row: what precedes it in the file, in rows, and of text (unpacked) in bytes and lines. */
+/** A place before a row: the number of rows that precede it and, for text, of unpacked bytes and lines. */
 export type RowStart = Readonly<Record<"row" | "byte" | "line", number>>;
 
 export const FILE_START: RowStart = { row: 0, byte: 0, line: 0 };

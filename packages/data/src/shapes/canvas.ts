@@ -1,4 +1,4 @@
-/** Pictures as light of 0 … 1, three channels after one another, drawn by seeded streams and turned into bytes. */
+/** Draws pictures as light from 0 to 1 in three planes, by seeded streams, and turns them into bytes. */
 import { type HostTensor, tensor } from "@mp/core";
 import { type Check, integer, optional, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
@@ -44,7 +44,7 @@ export interface Figure {
   readonly color: Color;
 }
 
-/** Inclusive pixels. */
+/** A rectangle of pixels, all four sides included. */
 export type Extent = Readonly<Record<"left" | "top" | "right" | "bottom", number>>;
 
 export const between = (stream: RandomStream, low: number, high: number): number =>
@@ -128,7 +128,7 @@ const STROKE = 0.7;
 const DOT = 1.2;
 const SCRAP_REACH = 8;
 
-/** Draws short strokes and dots that mean nothing, any number up to `most`. */
+/** Draws short strokes and dots as a distraction, any number up to `most`. */
 export function drawScraps(canvas: Canvas, stream: RandomStream, most: number): void {
   for (let left = Math.round(most * stream.uniform()); left > 0; left--) drawScrap(canvas, stream);
 }
@@ -173,7 +173,7 @@ export function drawPictures(
   return tensor(x, [count, 3, side, side]);
 }
 
-/** Adds noise of that deviation and rounds to bytes. */
+/** Adds noise with this standard deviation and rounds to bytes. */
 function toBytes(
   { light }: Canvas,
   stream: RandomStream,

@@ -40,7 +40,7 @@ const checkOptions = optionsCheck<ShapeImagesOptions>(
   },
   "{ seed: 1 }",
 );
-/** Sets the streams of the two parts apart. */
+/** Keys that separate the random streams of the two parts. */
 const PARTS = { train: 0, test: 1 };
 
 /**

@@ -50,7 +50,7 @@ const checkOptions = optionsCheck<ShapeScenesOptions>(
   },
   "{ seed: 1 }",
 );
-/** Apart from each other, and from those of `shapeImages` of the same seed. */
+/** Keys that separate the random streams of the two parts, also from those of `shapeImages` with the same seed. */
 const PARTS = { train: 2, test: 3 };
 /** Number of places to try for a figure before it is left out. */
 const ATTEMPTS = 20;

@@ -17,11 +17,11 @@ export interface LanguageModelBatch {
 }
 
 export interface LanguageModelOptions extends Pick<BatchingOptions, "epochs"> {
-  /** Streams read side by side. */
+  /** Number of streams that are read side by side. */
   readonly batch: number;
   /** Words of each stream in one batch, the reach of back-propagation. */
   readonly sequence: number;
-  /** Handling of the last, shorter piece of the streams: dropped unless `"keep"` is given. */
+  /** What to do with the last, shorter piece of the streams. Default "drop". */
   readonly partial?: "drop" | "keep";
 }
 

@@ -108,7 +108,7 @@ export function inverseFrequencies(config: RotaryConfig, ignored: readonly strin
   return tensor(Float32Array.from(found.scaled(plain, given, config)), [headSize / 2]);
 }
 
-/** Cosines and sines, f32 [batch, 1, time, size / 2]. */
+/** Cosines and sines of the angles, f32 [batch, 1, time, size / 2]. */
 export type Angles = Readonly<Record<"cosine" | "sine", Tensor>>;
 
 /** The angles at positions i32 [batch, time]. */

@@ -33,7 +33,7 @@ function mostLikely(logits: Float32Array): number {
   return best;
 }
 
-/** Tokens that may be taken, and numbers in proportion to their probabilities. */
+/** Tokens that may be drawn, with weights proportional to their probabilities. */
 export type Candidates = Readonly<Record<"tokens" | "shares", readonly number[]>>;
 
 /** Applies temperature, `topK` and `topP`, in transformers' order. */

@@ -12,7 +12,7 @@ import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
-/** A file, and the public function that messages name. */
+/** A file to open, and the public function that messages name. */
 export type Opening = Readonly<Record<"what" | "path", string>>;
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */

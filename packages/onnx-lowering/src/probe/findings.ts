@@ -7,12 +7,12 @@ import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";
 
-/** Findings of the probe on an engine. */
+/** What the probe found out about an engine. */
 export interface Findings extends Required<Target> {
   readonly missing: Missing;
-  /** Sums that accumulate in a native half, even in their lowered form. */
+  /** Sums that accumulate in a native half dtype, even when lowered. */
   readonly narrowSums: readonly HalfSum[];
-  /** How its convolutions of infinities and NaN differ from IEEE 754; undefined where they do not. */
+  /** How convolutions of infinities and NaN deviate from IEEE 754; undefined if they do not. */
   readonly nonFinite: string | undefined;
 }
 
@@ -49,5 +49,5 @@ export function knownFindings(
   };
 }
 
-/** Every op in a dtype that is not used at all on the device. */
+/** All ops in the dtypes that the device does not use at all. */
 export const refusedPairs = (refused: RefusedDTypes): Missing => reasonsByPair(({ dtype }) => refused[dtype]);

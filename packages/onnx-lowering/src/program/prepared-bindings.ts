@@ -1,7 +1,7 @@
 /** Most bindings kept. Sides flip in groups, so there are few combinations unless many programs write a state. */
 const KEPT = 8;
 
-/** Bindings by combination of sides; above a limit the least recently used is released. None may be running. */
+/** Caches bindings by combination of sides; the least recently used is released first. None may be running. */
 export class PreparedBindings<B extends { release(): void }> {
   readonly #bindings = new Map<string, B>();
 

@@ -9,7 +9,7 @@ interface Stacks {
  */
 const STACK_BYTES = 8 * 1024 * 1024;
 
-/** Asks koffi for larger stacks. It takes them only before the process loads its first library; after that they stay. */
+/** Asks koffi for larger stacks. It accepts them only before the process loads its first library. */
 export function growStacks(koffi: { config(): Stacks; config(settings: Stacks): unknown }): void {
   const { sync_stack_size = 0, async_stack_size = 0 } = koffi.config();
   try {

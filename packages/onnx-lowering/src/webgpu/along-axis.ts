@@ -60,9 +60,9 @@ export function takeEvery(
 }
 
 /**
- * The sums of values of one shape that are placed along an axis of that size with that step, zeros elsewhere: element o
- * of a value goes to place `step` · o + `offset`. Values whose offsets differ by whole steps are shifted and added; the
- * rest interleave.
+ * Sums values of one shape that are placed along an axis of `size` with this step, with zeros elsewhere: element o of a
+ * value goes to place `step` · o + `offset`. Values whose offsets differ by whole steps are shifted and added; the others
+ * interleave.
  */
 export function spread(
   placed: readonly { readonly name: string; readonly offset: number }[],

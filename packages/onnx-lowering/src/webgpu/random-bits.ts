@@ -14,7 +14,7 @@ const UINT32 = 12;
 /** Most columns of a layout: tables of this length are written into the model. */
 const COLUMNS = 1024;
 
-/** How elements lie in a matrix. */
+/** The matrix in which the elements are computed. */
 type Layout = Readonly<Record<"rows" | "columns", number>>;
 
 /** Chooses rows of whole vectors of four, unless these were short. The matrix may have more than `count` elements. */
@@ -29,7 +29,7 @@ function chooseLayout(count: number): Layout {
     : { rows: count / columns, columns };
 }
 
-/** Arithmetic of ONNX's uint32 on names. It wraps. */
+/** Wrapping uint32 arithmetic on names. */
 export class Unsigned {
   readonly writer: NodeWriter;
 
@@ -86,7 +86,7 @@ function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: stri
   return writer.one("Add", [shiftMasked(-(2 ** 16)), shiftMasked(2 ** 16 - 2 ** bits)]);
 }
 
-/** In i32, for an engine that computes u32 so: constants, quotients, comparisons and shifts are then signed. */
+/** The arithmetic in i32, for engines that compute u32 like that: constants, quotients and shifts are signed. */
 export class Signed extends Unsigned {
   override counter(drawn: string): string {
     return drawn;

@@ -15,7 +15,7 @@ function movesOperands(op: Op): boolean {
 export function castAfterMoves(graph: Graph): Graph {
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);
-  /** In f32, what a value is the cast of. */
+  /** The f32 form of each value that is a cast to f16. */
   const uncast = new Map<Value, Value>();
   copy.copyInputs();
   for (const node of graph.nodes) {

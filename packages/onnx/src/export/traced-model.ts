@@ -71,8 +71,8 @@ export function traceModel(
   const declared = [...inputs].map(([name, type]) => ({ name, role: "batch" as InputRole, type }));
   const tensors: HostTensor[] = [];
   const paths: string[] = [];
-  /** Declares each leaf as an input. @returns the tree of their indices among the inputs */
   const file = fileNames.get(model);
+  /** Declares each leaf of a tree as an input. @returns the tree with the inputs' indices in place of leaves */
   const declare = (
     tree: Tree<HostTensor>,
     group: string,

@@ -5,7 +5,7 @@ import type { OnnxModel } from "../model.js";
 /** Whether the reader evaluates a node, by the name of the node's first output. */
 export type Folds = Map<string, boolean>;
 
-/** The decisions of several readings, for each file that they read. */
+/** Decisions that several readings share, for each file that they read. */
 export type FoldDecisions = Map<OnnxModel, Folds>;
 
 let current: FoldDecisions | undefined;
@@ -21,7 +21,7 @@ export function decidingBy<R>(decisions: FoldDecisions, run: () => R): R {
   }
 }
 
-/** The decisions to follow for that file, if any. */
+/** The current decisions for a file, if there are any. */
 export function foldsToFollow(model: OnnxModel): Folds | undefined {
   if (current !== undefined && !current.has(model)) current.set(model, new Map());
   return current?.get(model);

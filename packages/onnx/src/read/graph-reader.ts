@@ -51,7 +51,7 @@ export class GraphReader {
   readonly #byStructure: InitializerRoles;
   readonly #foldBudget: { left: number };
   readonly #isBody: boolean;
-  /** The random numbers that are inputs, by the input's name. */
+  /** The random numbers that are inputs, by the names of the inputs. */
   readonly draws: Map<string, Draw> = new Map();
 
   /** @param around the reader of the surrounding graph, for a body */

@@ -279,7 +279,7 @@ function withBodies(node: OnnxNode): readonly OnnxNode[] {
   ];
 }
 
-/** The floats of a Constant node; its integers are shapes and axes. */
+/** The float tensor of a Constant node; integers are shapes and axes. */
 export function constantFloats({
   opType,
   domain,

@@ -7,5 +7,5 @@ export interface FileNames {
   readonly outputs: readonly string[];
 }
 
-/** The names of each model that was read from a file. */
+/** The names in the file of each model that was read from one. */
 export const fileNames: WeakMap<object, FileNames> = new WeakMap();

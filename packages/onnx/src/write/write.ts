@@ -61,7 +61,7 @@ class ModelWriting {
     this.#parts = parts;
   }
 
-  /** The last inputs of a body are the values `given` of the graph around it; `path` is its node's name there. */
+  /** Writes a graph or body. A body's last inputs are the outer values `given`; `path` is the name of its node. */
   graph(graph: Graph, name: string, path = "", given: readonly string[] = []): OnnxGraph {
     const { ownOps = "decompose", origins = true, types = true } = this.#options;
     const names = this.#parts.values;

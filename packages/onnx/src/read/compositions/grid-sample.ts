@@ -45,7 +45,7 @@ interface Axis {
   readonly padding: (typeof PADDINGS)[number];
 }
 
-/** One element of the axis that counts: where, and how much. */
+/** An element along an axis that contributes to a sample, with its weight. */
 type Tap = Readonly<Record<"index" | "weight", Tensor>>;
 
 /** The coefficient of Keys' cubic convolution kernel, as in PyTorch. */
