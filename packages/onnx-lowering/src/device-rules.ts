@@ -15,9 +15,9 @@ import { type Parted, withConstantsApart } from "./differences/constants-apart.j
 import { lowerDifferently } from "./differences/lower-node.js";
 import { withResultsApart } from "./differences/results-apart.js";
 import { lowerOwn, type Surroundings } from "./lowerings/lower-node.js";
+import { pairKeys } from "./lowerings/op-pairs.js";
 import { ownLowerings } from "./lowerings/own-lowerings.js";
 import type { Differences, Target } from "./lowerings/target.js";
-import { pairKeys } from "./op-pairs.js";
 import { lowerReplacing } from "./replacing/lower-replacing.js";
 import { withShadersForResults } from "./webgpu/copies.js";
 import { findingsOfVersion, INEXACT, ROUNDED_ON_THE_WAY } from "./webgpu/findings-table.js";

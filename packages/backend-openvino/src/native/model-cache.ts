@@ -3,7 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import { publishFolder, sweepPartials, withdrawFolder } from "@mp/wheels/publish";
-import { digest } from "../digest.js";
+import { digest } from "./digest.js";
 
 /** The file in a model's folder with the digests of all its other files. */
 const SUMS = "SHA256SUMS";

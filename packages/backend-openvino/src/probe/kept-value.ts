@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { deserialize, serialize } from "node:v8";
-import { digest } from "../digest.js";
+import { digest } from "../native/digest.js";
 
 /** A value that one process leaves for later ones. `of` identifies the circumstances that it is valid for. */
 interface Kept {

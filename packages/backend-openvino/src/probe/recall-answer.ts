@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { extname, join } from "node:path";
 import { cacheFolder } from "@mp/libopenvino";
-import { digest } from "../digest.js";
+import { digest } from "../native/digest.js";
 import type { NativeRuntime } from "../native/index.js";
 import { keepValue, readValue } from "./kept-value.js";
 

@@ -1,8 +1,8 @@
 import type { HalfDType } from "@mp/graph";
 import { deviceRules, type RefusedDTypes } from "../device-rules.js";
 import { emulatedHalves } from "../dtype.js";
+import { reasonsByPair } from "../lowerings/op-pairs.js";
 import type { Target } from "../lowerings/target.js";
-import { reasonsByPair } from "../op-pairs.js";
 import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";

@@ -1,8 +1,8 @@
 import type { AnyNode, DType, Graph } from "@mp/graph";
 import * as probes from "@mp/graph/probe";
 import type { RefusedDTypes } from "../device-rules.js";
+import { opPairs } from "../lowerings/op-pairs.js";
 import type { Target } from "../lowerings/target.js";
-import { opPairs } from "../op-pairs.js";
 import type { ProbedEngine } from "./engine.js";
 import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";

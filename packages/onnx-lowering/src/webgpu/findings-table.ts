@@ -3,7 +3,7 @@
  * shaders; a test compares the table with the probe.
  */
 import { type DType, type HalfDType, type Op, PRODUCT_OPS } from "@mp/graph";
-import { pairKeys, reasonsByPair } from "../op-pairs.js";
+import { pairKeys, reasonsByPair } from "../lowerings/op-pairs.js";
 
 const KNOWN_VERSION = /^1\.30\./;
 
