@@ -1,5 +1,5 @@
 /** Checks of arguments. The messages of all functions have one form: `what must be …, got …`. */
-import { MpError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { shown } from "./shown.js";
 
 /** Throws if the value is not allowed. `what` is the subject of the message, such as `imageBatches: batch`. */
@@ -9,7 +9,7 @@ export type Check = (what: string, value: unknown) => void;
 export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
   return (what, value) => {
     if (accepts(value)) return;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} must be ${allowed}, got ${shown(value)}`);
+    throw invalid(`${what} must be ${allowed}, got ${shown(value)}`);
   };
 }
 

@@ -50,3 +50,12 @@ export class MpError<C extends ErrorCode = ErrorCode> extends Error {
     return code === undefined ? (ERROR_CODES as readonly unknown[]).includes(actual) : actual === code;
   }
 }
+
+export const invalid = (message: string, options?: MpErrorOptions): MpError<"MP_INVALID_ARGUMENT"> =>
+  new MpError("MP_INVALID_ARGUMENT", message, options);
+
+export const shapeMismatch = (message: string, options?: MpErrorOptions): MpError<"MP_SHAPE_MISMATCH"> =>
+  new MpError("MP_SHAPE_MISMATCH", message, options);
+
+export const dtypeMismatch = (message: string, options?: MpErrorOptions): MpError<"MP_DTYPE_MISMATCH"> =>
+  new MpError("MP_DTYPE_MISMATCH", message, options);

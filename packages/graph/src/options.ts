@@ -1,4 +1,4 @@
-import { MpError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { shown } from "./shown.js";
 
 /** All options by name; a new option does not compile until it is listed here. */
@@ -25,13 +25,13 @@ export function checkOptions<O extends object>(
   const names = Object.keys(known);
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     const wanted = example === undefined ? "" : ` such as ${example}`;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes options${wanted}, got ${shown(given)}`);
+    throw invalid(`${what}: takes options${wanted}, got ${shown(given)}`);
   }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || Object.hasOwn(known, name)) continue;
     const meant = Object.hasOwn(elsewhere, name) ? elsewhere[name] : meantInstead(name, names);
     const remedy = meant ?? `takes ${names.join(", ")}`;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: has no option ${shown(name)}; ${remedy}`, {
+    throw invalid(`${what}: has no option ${shown(name)}; ${remedy}`, {
       details: { option: name, known: names },
     });
   }

@@ -1,4 +1,4 @@
-import { MpError } from "./errors.js";
+import { invalid, shapeMismatch } from "./errors.js";
 import { shown } from "./shown.js";
 
 /** Static dimensions, outermost first; `[]` is a scalar. A dimension may be 0. */
@@ -20,16 +20,12 @@ export function elementCount(shape: Shape, what: string): number {
   let count = 1;
   for (const dimension of shape) {
     if (!Number.isSafeInteger(dimension) || dimension < 0) {
-      throw new MpError(
-        "MP_SHAPE_MISMATCH",
-        `${what}: dimensions must be integers ≥ 0, got ${formatShape(shape)}`,
-      );
+      throw shapeMismatch(`${what}: dimensions must be integers ≥ 0, got ${formatShape(shape)}`);
     }
     count *= dimension;
   }
   if (count > MAX_ELEMENTS) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw shapeMismatch(
       `${what}: a tensor of ${formatShape(shape)} is too large, it has at most ${MAX_ELEMENTS} elements; make it smaller or split it`,
       { details: { shape, limit: MAX_ELEMENTS } },
     );
@@ -53,10 +49,7 @@ export function broadcastShapes(a: Shape, b: Shape, what: string): Shape {
     const x = a[axis - rank + a.length] ?? 1;
     const y = b[axis - rank + b.length] ?? 1;
     if (x !== y && x !== 1 && y !== 1) {
-      throw new MpError(
-        "MP_SHAPE_MISMATCH",
-        `${what}: shapes do not broadcast, ${formatShape(a)} with ${formatShape(b)}`,
-      );
+      throw shapeMismatch(`${what}: shapes do not broadcast, ${formatShape(a)} with ${formatShape(b)}`);
     }
     out.push(x === 1 ? y : x);
   }
@@ -69,8 +62,7 @@ export function broadcastShapes(a: Shape, b: Shape, what: string): Shape {
  */
 export function normalizeAxis(axis: number, rank: number, what: string): number {
   if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${what}: axis ${shown(axis)} is outside a tensor of rank ${rank}, use ${-rank} … ${rank - 1}`,
     );
   }

@@ -1,4 +1,4 @@
-import { MpError } from "./errors.js";
+import { invalid } from "./errors.js";
 import { isPlainObject } from "./plain-object.js";
 import { shown } from "./shown.js";
 
@@ -68,13 +68,10 @@ function listChildren(
 ): readonly (readonly [string, unknown])[] {
   const where = path === "" ? what : `${what} at ${path}`;
   if (typeof tree === "object" && tree !== null && above.has(tree)) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${where}: the tree contains itself`);
+    throw invalid(`${where}: the tree contains itself`);
   }
   if (above.size > DEEPEST_TREE) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${where}: the tree is nested deeper than ${DEEPEST_TREE} levels`,
-    );
+    throw invalid(`${where}: the tree is nested deeper than ${DEEPEST_TREE} levels`);
   }
   // Not tree.map, which leaves holes out.
   if (Array.isArray(tree))
@@ -84,15 +81,11 @@ function listChildren(
       .sort()
       .map((key) => {
         const problem = keyProblem(key);
-        if (problem !== undefined)
-          throw new MpError("MP_INVALID_ARGUMENT", `${where}: the key ${JSON.stringify(key)} ${problem}`);
+        if (problem !== undefined) throw invalid(`${where}: the key ${JSON.stringify(key)} ${problem}`);
         return [key, tree[key]] as const;
       });
   }
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${where}: a tree holds tensors, arrays and plain objects, got ${shown(tree)}`,
-  );
+  throw invalid(`${where}: a tree holds tensors, arrays and plain objects, got ${shown(tree)}`);
 }
 
 /** Why a key cannot be part of a name: two leaves would share the name, or a file or engine could not hold it. */

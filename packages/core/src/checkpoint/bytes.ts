@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { arrayClassOf, classNameOf } from "@mp/graph/internal";
+import { arrayClassOf, classNameOf, invalid } from "@mp/graph/internal";
 import { load, save } from "@mp/safetensors";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
@@ -7,10 +6,7 @@ import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 /** @throws MP_INVALID_ARGUMENT for anything but a `Uint8Array` */
 export function checkBytes(what: string, bytes: unknown): asserts bytes is Uint8Array {
   if (arrayClassOf(bytes) === "Uint8Array") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: takes the bytes of a checkpoint as Uint8Array, got ${classNameOf(bytes)}`,
-  );
+  throw invalid(`${what}: takes the bytes of a checkpoint as Uint8Array, got ${classNameOf(bytes)}`);
 }
 
 /** Encodes tensors as the file that `saveTensors` writes, in memory of its own. */

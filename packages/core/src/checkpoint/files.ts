@@ -2,7 +2,7 @@
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type HostTensor, MpError } from "@mp/graph";
-import { shown } from "@mp/graph/internal";
+import { invalid, shown } from "@mp/graph/internal";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
@@ -10,7 +10,7 @@ import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 /** @throws MP_INVALID_ARGUMENT for a value that cannot be a path, in place of the system's error without an MP code */
 export function checkPath(what: string, path: unknown): asserts path is string {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes the path of a file, got ${shown(path)}`);
+  throw invalid(`${what}: takes the path of a file, got ${shown(path)}`);
 }
 
 /**

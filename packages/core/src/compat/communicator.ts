@@ -1,5 +1,5 @@
-import { type HostTensor, MpError } from "@mp/graph";
-import { type Check, claim, shown } from "@mp/graph/internal";
+import type { HostTensor } from "@mp/graph";
+import { type Check, claim, invalid, shown } from "@mp/graph/internal";
 import type { Outputs } from "../train/definition/outputs.js";
 import type { AllReduce } from "../train/objective/window.js";
 
@@ -42,10 +42,7 @@ export function buildExchange(comm: Communicator, grads: readonly string[] | und
     const sums: unknown = await comm.allReduce(own, { division: false });
     if (!Array.isArray(sums) || sums.length !== own.length) {
       const got = Array.isArray(sums) ? `${sums.length}` : shown(sums);
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `comm: allReduce got ${own.length} tensors and returned ${got}`,
-      );
+      throw invalid(`comm: allReduce got ${own.length} tensors and returned ${got}`);
     }
     const named = [...exchanged, POISON].map((slot, index) => [slot, sums[index] as HostTensor] as const);
     return { ...window, ...Object.fromEntries(named) };

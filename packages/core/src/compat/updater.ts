@@ -4,11 +4,12 @@
  * by line.
  */
 
-import { isHostTensor, leavesOf, MpError } from "@mp/graph";
+import { isHostTensor, leavesOf } from "@mp/graph";
 import {
   callback,
   claim,
   count,
+  invalid,
   listOf,
   type OptionTable,
   optional,
@@ -179,5 +180,5 @@ function checkPaths(grads: readonly string[] | undefined, params: unknown): void
   const unknown = grads?.find((path) => !known.has(path));
   if (unknown === undefined) return;
   const paths = [...known].join(", ");
-  throw new MpError("MP_INVALID_ARGUMENT", `updater: grads has ${unknown}, the parameters are ${paths}`);
+  throw invalid(`updater: grads has ${unknown}, the parameters are ${paths}`);
 }

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { claim, type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
+import { claim, invalid, type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
 import { div, minimum, sqrt } from "@mp/graph/ops";
 import { compose } from "./composed.js";
 import {
@@ -61,10 +60,7 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredSta
 /** Limits a rate to 1/√t. */
 function relative(learningRate: LearningRate): Schedule {
   if (isSettable(learningRate)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      "adafactor: a settable rate is not relative to the step; set relativeStep: false",
-    );
+    throw invalid("adafactor: a settable rate is not relative to the step; set relativeStep: false");
   }
   const schedule: Schedule = (step) => {
     const limit = div(1, sqrt(stepNumber({ step })));

@@ -1,6 +1,6 @@
 /** Combines groups of parameters, each with an optimizer of its own, into one optimizer. */
-import { isTensor, leavesOf, MpError, mapTree, type Tensor, type TensorTree } from "@mp/graph";
-import { keyProblem, namesInstead, partOf, shown } from "@mp/graph/internal";
+import { isTensor, leavesOf, mapTree, type Tensor, type TensorTree } from "@mp/graph";
+import { invalid, keyProblem, namesInstead, partOf, shown } from "@mp/graph/internal";
 import { checkUpdate } from "./check-update.js";
 import {
   DEFAULT_GROUP,
@@ -205,5 +205,5 @@ function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
 }
 
 function refuse(message: string): never {
-  throw new MpError("MP_INVALID_ARGUMENT", `byPath: ${message}`);
+  throw invalid(`byPath: ${message}`);
 }

@@ -1,5 +1,5 @@
-import { MpError, type Tensor, type TensorTree } from "@mp/graph";
-import { shown } from "@mp/graph/internal";
+import type { Tensor, TensorTree } from "@mp/graph";
+import { invalid, shown } from "@mp/graph/internal";
 import { checkUpdate } from "./check-update.js";
 import { type GradientTransformation, type Optimizer, widestScope } from "./optimizer.js";
 
@@ -65,5 +65,5 @@ function checkOrder(parts: readonly AnyPart[]): void {
 }
 
 function refuse(message: string): never {
-  throw new MpError("MP_INVALID_ARGUMENT", `chain: ${message}`);
+  throw invalid(`chain: ${message}`);
 }

@@ -1,4 +1,5 @@
 import { formatType, isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 
 const WANTED = "updates have the structure and the shapes of the gradients, in f32";
 
@@ -14,10 +15,7 @@ export function checkUpdate(optimizer: string, update: unknown, gradients: Tenso
     return;
   }
   const got = isObject ? `an object with ${Object.keys(update).join(", ") || "nothing"}` : String(update);
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `optimizer ${optimizer}: update returns { updates, state }, got ${got}`,
-  );
+  throw invalid(`optimizer ${optimizer}: update returns { updates, state }, got ${got}`);
 }
 
 function checkUpdates(what: string, updates: unknown, gradients: TensorTree): void {
@@ -26,7 +24,7 @@ function checkUpdates(what: string, updates: unknown, gradients: TensorTree): vo
   for (const [path, { shape }] of wanted) {
     const update = given.get(path);
     if (update === undefined) {
-      throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${updateName(path)} is missing; ${WANTED}`);
+      throw invalid(`${what}: ${updateName(path)} is missing; ${WANTED}`);
     }
     const type = formatType({ dtype: "f32", shape });
     if (formatType(update) === type) continue;
@@ -37,7 +35,7 @@ function checkUpdates(what: string, updates: unknown, gradients: TensorTree): vo
   }
   for (const path of given.keys()) {
     if (wanted.has(path)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${updateName(path)} has no gradient; ${WANTED}`);
+    throw invalid(`${what}: ${updateName(path)} has no gradient; ${WANTED}`);
   }
 }
 

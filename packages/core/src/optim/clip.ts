@@ -1,5 +1,5 @@
-import { MpError, mapTensors, type Tensor } from "@mp/graph";
-import { type Check, shown } from "@mp/graph/internal";
+import { mapTensors, type Tensor } from "@mp/graph";
+import { type Check, invalid, shown } from "@mp/graph/internal";
 import { clip, div, literal, maximum, mul } from "@mp/graph/ops";
 import { globalNorm } from "./global-norm.js";
 import { checkHyperparameter } from "./hyperparameter.js";
@@ -15,8 +15,7 @@ const SMALLEST_NORM = 2 ** -40;
 /** Checks that a limit is a norm that f32 can divide by. */
 export const normLimit: Check = (what, limit) => {
   if (typeof limit === "number" && limit >= SMALLEST_NORM && Number.isFinite(Math.fround(limit))) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `${what} must be a number ≥ 2^-40, finite in f32, got ${shown(limit)}; leave it out for no clipping`,
   );
 };

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { type Check, shown } from "@mp/graph/internal";
+import { type Check, invalid, shown } from "@mp/graph/internal";
 
 /** Bounds of a hyperparameter; without `below`, any finite number of at least `from`. */
 interface Range {
@@ -15,7 +14,7 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   const isAbove = open === true ? rounded > from : rounded >= from;
   if (isAbove && Number.isFinite(rounded) && (below === undefined || rounded < below)) return;
   const range = `${open === true ? "above" : "at least"} ${from}${below === undefined ? "" : ` and below ${below}`}`;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what} must be ${range} in f32, got ${shown(value)}`);
+  throw invalid(`${what} must be ${range} in f32, got ${shown(value)}`);
 }
 
 /** Makes the check of an option with this range. */

@@ -5,7 +5,6 @@ import {
   formatType,
   isTensor,
   leavesOf,
-  MpError,
   mapTensors,
   type Tensor,
   type TensorTree,
@@ -17,6 +16,7 @@ import {
   type OptionTable,
   oneOf,
   readOptions,
+  shapeMismatch,
   truth,
   withDefault,
 } from "@mp/graph/internal";
@@ -135,8 +135,7 @@ function part(settings: Settings): GradientTransformation<State> {
 function expectMatrices(parameters: TensorTree): void {
   const flat = leavesOf(parameters, isTensor, "parameters").find(([, { shape }]) => shape.length < 2);
   if (flat === undefined) return;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
+  throw shapeMismatch(
     `muon: ${flat[0] || "the parameter"} is ${formatType(flat[1])}, but must have two dimensions or more; give it an optimizer of its own: byPath([{ group: "flat", paths: biasesAndNorms, optimizer: adamW({ learningRate: 1e-3 }) }], muon({ … }))`,
   );
 }

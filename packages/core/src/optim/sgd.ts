@@ -1,5 +1,12 @@
-import { MpError, mapTensors, type TensorTree } from "@mp/graph";
-import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { mapTensors, type TensorTree } from "@mp/graph";
+import {
+  invalid,
+  type OptionTable,
+  readOptions,
+  truth,
+  withDefault,
+  withoutDefaults,
+} from "@mp/graph/internal";
 import { add, equal, literal, mul, where } from "@mp/graph/ops";
 import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
@@ -87,7 +94,7 @@ export function momentumPart(
 ): GradientTransformation<State> {
   const { momentum: factor, nesterov, dampening } = settings;
   if (nesterov && dampening !== 0) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: nesterov takes no dampening, got ${dampening}`);
+    throw invalid(`${what}: nesterov takes no dampening, got ${dampening}`);
   }
   return direction("scaleByMomentum", withoutDefaults(settings, LATER), {
     slots: VELOCITY,

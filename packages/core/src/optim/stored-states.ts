@@ -5,11 +5,11 @@ import {
   isTensor,
   type Key,
   leavesOf,
-  MpError,
   mapTree,
   type Tensor,
   type TensorTree,
 } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 import type { GradientTransformation, UpdateContext } from "./optimizer.js";
 import type { Signs } from "./states/dynamic-map.js";
 import {
@@ -46,8 +46,7 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
       const tree = next[slot];
       if (tree === undefined) {
         if (typeof states === "string") continue;
-        throw new MpError(
-          "MP_INVALID_ARGUMENT",
+        throw invalid(
           `${part.name}: states.${slot} must be left out: with these options it has no such slot, only ${Object.keys(next).join(", ")}`,
         );
       }
@@ -112,8 +111,7 @@ function values(
 
 function drawing(name: string, { key }: UpdateContext): (slot: string) => Key {
   if (key !== undefined) return (slot) => foldIn(foldIn(key, name), slot);
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `${name}: rounding "stochastic" draws numbers: pass update a context with a key, { step, key: foldIn(key(42), "optimizer") }`,
   );
 }

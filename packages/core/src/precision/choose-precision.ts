@@ -1,5 +1,12 @@
-import { type BackendManifest, MpError } from "@mp/graph";
-import { type Check, checkOptions, isPlainObject, type OptionNames, shown } from "@mp/graph/internal";
+import type { BackendManifest } from "@mp/graph";
+import {
+  type Check,
+  checkOptions,
+  invalid,
+  isPlainObject,
+  type OptionNames,
+  shown,
+} from "@mp/graph/internal";
 import { expectHalf } from "../cast/plan.js";
 import type { Precision, PrecisionChoice } from "./presets.js";
 
@@ -12,7 +19,7 @@ export function partWith(functions: readonly string[], remedy: string): Check {
       functions.every((each) => typeof part[each as keyof typeof part] === "function")
     )
       return;
-    throw new MpError("MP_INVALID_ARGUMENT", `${what} is ${shown(part)}; ${remedy}`);
+    throw invalid(`${what} is ${shown(part)}; ${remedy}`);
   };
 }
 
@@ -39,8 +46,7 @@ const PRECISION_NAMES: OptionNames<Precision> = {
 function checkPrecision(owner: string, precision: unknown): void {
   const what = `${owner}: precision`;
   if (!isPlainObject(precision)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${what} is ${shown(precision)}; make one: precision: mixed(), mixedFloat16(), float32() …`,
     );
   }
@@ -49,10 +55,7 @@ function checkPrecision(owner: string, precision: unknown): void {
     (name) => name !== "warnings" && precision[name] === undefined,
   );
   if (lacks.length > 0) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${what} lacks ${lacks.join(", ")}; mixed() cannot be spread, spread mixedFloat16()`,
-    );
+    throw invalid(`${what} lacks ${lacks.join(", ")}; mixed() cannot be spread, spread mixedFloat16()`);
   }
   for (const [name, check] of Object.entries(PRECISION_PARTS)) check(`${what}: ${name}`, precision[name]);
 }

@@ -5,12 +5,13 @@
  * host.
  */
 
-import { MpError, type Tensor, type TensorTree } from "@mp/graph";
+import type { Tensor, TensorTree } from "@mp/graph";
 import {
   claim,
   count,
   described,
   integer,
+  invalid,
   type OptionTable,
   oneOf,
   optional,
@@ -186,8 +187,7 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): Dynamic
   // Not -growthDelay, which is -0 without a delay.
   const restart = 0 - growthDelay;
   if (!(minScale <= initialScale && initialScale <= maxScale)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `dynamicLossScale: initialScale ${initialScale} is outside minScale ${minScale} … maxScale ${maxScale}`,
     );
   }

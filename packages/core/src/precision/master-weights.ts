@@ -3,16 +3,8 @@
  * half loses an update below 2^-11 or 2^-8 of the weight (Micikevicius et al., arXiv 1710.03740, §3.1).
  */
 
-import {
-  foldIn,
-  type HalfDType,
-  type Key,
-  MpError,
-  mapTensors,
-  type Tensor,
-  type TensorTree,
-} from "@mp/graph";
-import { dtypeHint, shown } from "@mp/graph/internal";
+import { foldIn, type HalfDType, type Key, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { dtypeHint, invalid, shown } from "@mp/graph/internal";
 import { add, cast, stochasticallyRounded, sub } from "@mp/graph/ops";
 
 /** The three functions of a way to store weights, also of a custom one, in traced operators. */
@@ -44,10 +36,7 @@ export function f32Master(): MasterWeights {
 
 function checkHalf(what: string, dtype: unknown): void {
   if (dtype === "f16" || dtype === "bf16") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: takes "f16" or "bf16", got ${shown(dtype)}${dtypeHint(dtype)}`,
-  );
+  throw invalid(`${what}: takes "f16" or "bf16", got ${shown(dtype)}${dtypeHint(dtype)}`);
 }
 
 const castAll = <T extends TensorTree>(tree: T, dtype: HalfDType): T =>

@@ -1,6 +1,7 @@
-import { isHostTensor, leavesOf, MpError } from "@mp/graph";
+import { isHostTensor, leavesOf } from "@mp/graph";
 import {
   callback,
+  invalid,
   isPlainObject,
   keyProblem,
   later,
@@ -120,6 +121,3 @@ function selectTrained(
     `${what}: names no parameter to train; it is a tree such as { generator: true }, and what is frozen does not count`,
   );
 }
-
-const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError("MP_INVALID_ARGUMENT", message);

@@ -1,5 +1,5 @@
 import type { Handle } from "../contract/backend.js";
-import { MpError } from "../errors.js";
+import { invalid, MpError } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import { callAll } from "./call-all.js";
 
@@ -41,7 +41,7 @@ export class HandleTable<T extends ValueType> {
       throw new MpError("MP_DISPOSED", `${this.#backend}: the handle has been disposed`);
     }
     if ("dispose" in value && !("data" in value)) {
-      throw new MpError("MP_INVALID_ARGUMENT", `${this.#backend}: the handle belongs to another backend`);
+      throw invalid(`${this.#backend}: the handle belongs to another backend`);
     }
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { MpError } from "../errors.js";
+import { dtypeMismatch, invalid } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
@@ -22,7 +22,7 @@ export class StateTypes {
   /** The slots to read, each once; by default all of them. @throws MP_INVALID_ARGUMENT */
   reading(names: readonly string[] = Object.keys(this.byName)): readonly string[] {
     if (!Array.isArray(names)) {
-      throw new MpError("MP_INVALID_ARGUMENT", `state: takes a list of names, got ${shown(names)}`);
+      throw invalid(`state: takes a list of names, got ${shown(names)}`);
     }
     for (const name of names) this.#expectSlot(name);
     return [...new Set(names)];
@@ -47,8 +47,8 @@ export class StateTypes {
     for (const name of groups.flat()) {
       const what = `adjacent: "${name}"`;
       const { dtype } = this.#expectSlot(name);
-      if (dtype !== "f32") throw new MpError("MP_DTYPE_MISMATCH", `${what} is ${dtype}, f32 is needed`);
-      if (seen.has(name)) throw new MpError("MP_INVALID_ARGUMENT", `${what} is there twice`);
+      if (dtype !== "f32") throw dtypeMismatch(`${what} is ${dtype}, f32 is needed`);
+      if (seen.has(name)) throw invalid(`${what} is there twice`);
       seen.add(name);
     }
     return groups.map((group) => [...group]);
@@ -57,7 +57,7 @@ export class StateTypes {
   #expectSlot(name: string): ValueType {
     const type = Object.hasOwn(this.byName, name) ? this.byName[name] : undefined;
     if (type === undefined) {
-      throw new MpError("MP_INVALID_ARGUMENT", `state: there is no "${name}"`, { details: { name } });
+      throw invalid(`state: there is no "${name}"`, { details: { name } });
     }
     return type;
   }

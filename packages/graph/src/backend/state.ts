@@ -1,5 +1,5 @@
 import type { State } from "../contract/backend.js";
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
@@ -132,8 +132,7 @@ export class DefinedState<S> implements State {
     this.#expectWritable("inPlace");
     const { storages, adjacent } = this.#parts;
     const group = adjacent.find((each) => each.join("\n") === slots.join("\n"));
-    if (group === undefined)
-      throw new MpError("MP_INVALID_ARGUMENT", `inPlace: ${slots.join()} is no group of adjacent`);
+    if (group === undefined) throw invalid(`inPlace: ${slots.join()} is no group of adjacent`);
     return this.queue.push(async () => {
       const failures: unknown[] = [];
       // An error of `change` is the caller's, not the engine's.
@@ -147,8 +146,7 @@ export class DefinedState<S> implements State {
   /** @throws MP_DISPOSED, MP_INVALID_ARGUMENT */
   #expectWritable(what: string): void {
     this.expectAlive();
-    if (this.isConstant)
-      throw new MpError("MP_INVALID_ARGUMENT", `${what}: the state is constant; create another one`);
+    if (this.isConstant) throw invalid(`${what}: the state is constant; create another one`);
   }
 
   /** @throws MP_DISPOSED */

@@ -27,6 +27,7 @@ export { type Accumulation, accumulatorOf, supportsOp, type Ulp } from "../contr
 export { described } from "../described.js";
 // Dtypes, bytes and trees
 export { dtypeHint, longNames } from "../dtype.js";
+export { dtypeMismatch, invalid, shapeMismatch } from "../errors.js";
 export type { UnreachedLeaves } from "../gradient/grad.js";
 export type { GradientCut } from "../gradient/gradient-cuts.js";
 export { addsUp } from "../graph/adding-ops.js";

@@ -2,7 +2,7 @@
 // 2^(k-52), so (x + C) - C is x rounded to that spacing. C is chosen from x's exponent, so there is a single rounding
 // from f64; going through f32 would round twice (1 + 2^-11 + 2^-40 to f16).
 import type { FloatDType } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { shapeMismatch } from "../errors.js";
 import { F32_INFINITY_BITS, F32_NAN_BITS, type FormatRule, formatRules } from "./format-rules.js";
 
 const double = new Float64Array(1);
@@ -48,10 +48,7 @@ export function roundArray(
   out: Float32Array | Float64Array = source,
 ): Float32Array | Float64Array {
   if (out.length !== source.length) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `roundArray: out has ${out.length} elements, the source ${source.length}`,
-    );
+    throw shapeMismatch(`roundArray: out has ${out.length} elements, the source ${source.length}`);
   }
   if (dtype === "f32") roundToF32(source, out);
   else if (source instanceof Float32Array && out instanceof Float32Array) {

@@ -1,6 +1,6 @@
 // The allowed values of attributes: one row per name, which means the same in every op that has it.
 import { DTYPES, dtypeHint } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { isHostTensor } from "../host/host-tensor.js";
 import { shown } from "../shown.js";
 import type { Op, OpAttributes } from "./attributes.js";
@@ -117,13 +117,9 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
 export function checkAttribute(what: string, name: AttributeName, value: unknown): void {
   const { says, holds } = kinds[name];
   if (holds(value)) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: ${name} ${says}, got ${shown(value)}${dtypeHint(value)}`,
-    {
-      details: { option: name },
-    },
-  );
+  throw invalid(`${what}: ${name} ${says}, got ${shown(value)}${dtypeHint(value)}`, {
+    details: { option: name },
+  });
 }
 
 /** `checkAttribute` for all attributes of a node. */

@@ -1,5 +1,5 @@
 import { bytesPerElement, DTYPES, type DType, type HostArrays, hostArrayOf, isFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { dtypeMismatch, MpError, shapeMismatch } from "../errors.js";
 import { encode } from "../float-format/bits.js";
 import { elementCount, formatShape, type Shape } from "../shape.js";
 import { shown } from "../shown.js";
@@ -41,21 +41,18 @@ export function tensor<D extends DType>(data: HostArrays[D], shape: Shape, dtype
 export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): HostTensor {
   const kind = dtype ?? dtypeOfClass.get(arrayClassOf(data));
   if (Array.isArray(data)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
+    throw dtypeMismatch(
       "tensor: takes a typed array, got an array; wrap it: Float32Array.from(numbers), or Int32Array.from(indices)",
     );
   }
   if (kind === undefined || !DTYPES.includes(kind)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
+    throw dtypeMismatch(
       `tensor: ${classNameOf(data)} has no dtype of its own, pass one of ${DTYPES.join(", ")}`,
     );
   }
   const storage = storageFor(kind, data);
   if (storage === undefined) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
+    throw dtypeMismatch(
       `tensor: ${kind} must be stored in ${hostArrayOf[kind].name}, got ${classNameOf(data)}`,
     );
   }
@@ -63,8 +60,7 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
   const dimensions = Object.freeze([...(shape ?? [storage.length])]);
   const size = elementCount(dimensions, "tensor");
   if (size !== storage.length) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw shapeMismatch(
       `tensor: shape ${formatShape(dimensions)} holds ${size} elements, got ${storage.length}`,
     );
   }
@@ -127,18 +123,12 @@ export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
 /** Throws if a shape is not one array, as in `zeros(2, 3)`, which means `zeros([2, 3])`. */
 function expectShape(what: string, shape: unknown): asserts shape is Shape {
   if (Array.isArray(shape)) return;
-  throw new MpError(
-    "MP_SHAPE_MISMATCH",
-    `${what}: a shape must be an array such as [2, 3], got ${shown(shape)}`,
-  );
+  throw shapeMismatch(`${what}: a shape must be an array such as [2, 3], got ${shown(shape)}`);
 }
 
 function expectDType(what: string, dtype: unknown): void {
   if ((DTYPES as readonly unknown[]).includes(dtype)) return;
-  throw new MpError(
-    "MP_DTYPE_MISMATCH",
-    `${what}: a dtype must be one of ${DTYPES.join(", ")}, got ${shown(dtype)}`,
-  );
+  throw dtypeMismatch(`${what}: a dtype must be one of ${DTYPES.join(", ")}, got ${shown(dtype)}`);
 }
 
 /** Number of bytes of a tensor. */

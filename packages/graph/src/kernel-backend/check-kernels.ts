@@ -1,5 +1,5 @@
 import { DTYPES } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { inferRules } from "../graph/infer/infer.js";
 import { meantInstead } from "../options.js";
 import { shown } from "../shown.js";
@@ -16,7 +16,7 @@ interface Claims {
  */
 export function checkKernels({ name, kernels, manifest: { dtypes, opDTypes = {} } }: Claims): void {
   const refuse = (problem: string): never => {
-    throw new MpError("MP_INVALID_ARGUMENT", `${name}: ${problem}`);
+    throw invalid(`${name}: ${problem}`);
   };
   const expectNames = (table: string, rows: object, kind: string, known: readonly string[]): void => {
     if (typeof rows !== "object" || rows === null)

@@ -1,4 +1,4 @@
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { Graph, Origin } from "../graph/graph.js";
 import { asTensor } from "./emit.js";
 import { Tensor } from "./tensor.js";
@@ -18,7 +18,7 @@ export function applyGraph<Outputs extends string = string>(
   const builder = currentBuilder("applyGraph");
   const names = graph.inputs.map(({ name }) => name);
   const refuse = (what: string): never => {
-    throw new MpError("MP_INVALID_ARGUMENT", `applyGraph: ${what}; the graph takes ${names.join(", ")}`);
+    throw invalid(`applyGraph: ${what}; the graph takes ${names.join(", ")}`);
   };
   for (const name of Object.keys(inputs)) if (!names.includes(name)) refuse(`there is no input "${name}"`);
   const values = names.map((name) => {

@@ -1,5 +1,5 @@
 import { type DType, isFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { dtypeMismatch, invalid, MpError } from "../errors.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
 import type { Origin, Value } from "../graph/graph.js";
@@ -68,20 +68,15 @@ function emitHere<K extends Op>(
 export function commonDType(op: string, tensors: readonly { readonly dtype: DType }[]): DType {
   const [head, ...rest] = tensors;
   if (head === undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${op}: needs a tensor among its operands; make one with constant(...)`,
-    );
+    throw invalid(`${op}: needs a tensor among its operands; make one with constant(...)`);
   }
   let dtype = head.dtype;
   for (const tensor of rest) {
     if (tensor.dtype === dtype) continue;
     if (!isFloat(dtype) || !isFloat(tensor.dtype)) {
-      throw new MpError(
-        "MP_DTYPE_MISMATCH",
-        `${op}: operands are ${dtype} and ${tensor.dtype}; cast one of them`,
-        { details: { dtypes: [dtype, tensor.dtype] } },
-      );
+      throw dtypeMismatch(`${op}: operands are ${dtype} and ${tensor.dtype}; cast one of them`, {
+        details: { dtypes: [dtype, tensor.dtype] },
+      });
     }
     dtype = "f32";
   }
@@ -94,7 +89,7 @@ export function commonDType(op: string, tensors: readonly { readonly dtype: DTyp
  */
 export function asTensor(value: unknown, what: string): Tensor {
   if (isTensor(value)) return value;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes traced tensors, got ${describe(value)}`, {
+  throw invalid(`${what}: takes traced tensors, got ${describe(value)}`, {
     details: value === undefined ? { got: "undefined" } : {},
   });
 }

@@ -1,4 +1,4 @@
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { leavesOf, mapTree, rebuildTree, type Tree } from "../tree.js";
 import { isTensor, type Tensor } from "./tensor.js";
@@ -22,7 +22,7 @@ function listLeaves(tree: unknown): readonly (readonly [path: string, leaf: Tens
   return leavesOf(tree, isAnyTensor, "mapTensors: tree").map(([path, leaf]) => {
     if (isTensor(leaf)) return [path, leaf];
     const where = path === "" ? "the tree" : path;
-    throw new MpError("MP_INVALID_ARGUMENT", `mapTensors: ${where} is a host tensor; takes traced tensors`);
+    throw invalid(`mapTensors: ${where} is a host tensor; takes traced tensors`);
   });
 }
 
@@ -41,7 +41,7 @@ export function mapTensors<T extends TensorTree>(
     const odd = leaves.findIndex(([path], index) => other[index]?.[0] !== path);
     if (odd >= 0 || other.length !== leaves.length) {
       const path = leaves[odd]?.[0] ?? other[leaves.length]?.[0] ?? "the top";
-      throw new MpError("MP_INVALID_ARGUMENT", `mapTensors: the trees differ in structure at ${path}`);
+      throw invalid(`mapTensors: the trees differ in structure at ${path}`);
     }
   }
   const mapped = leaves.map(([, leaf], index) =>

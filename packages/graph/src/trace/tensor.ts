@@ -1,5 +1,5 @@
 import type { DType } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
 import { formatType } from "../graph/format-type.js";
 import type { Value } from "../graph/graph.js";
@@ -46,8 +46,7 @@ export class Tensor {
   static valueIn(tensor: Tensor, builder: GraphBuilder | undefined, what: string): Value {
     const value = builder?.capture(tensor.#value);
     if (value === undefined) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
+      throw invalid(
         `${what}: ${tensor} is used outside its trace; return it from the traced function, or pass data in as an argument`,
       );
     }
@@ -56,8 +55,7 @@ export class Tensor {
 
   [Symbol.toPrimitive](hint: string): string {
     if (hint === "string") return this.toString();
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${this} has no number while tracing; use operators such as add(x, 1) and where(condition, a, b), not JavaScript's`,
     );
   }

@@ -1,4 +1,4 @@
-import { MpError } from "../errors.js";
+import { invalid, MpError } from "../errors.js";
 import { GraphBuilder } from "../graph/build/builder.js";
 import type { Graph, InputRole, Origin, Phase, Value, ValueType } from "../graph/graph.js";
 import { leavesOf, type MapLeaves, rebuildTree } from "../tree.js";
@@ -14,10 +14,7 @@ let quiet = 0;
 /** @throws MP_INVALID_ARGUMENT outside a trace */
 export function currentBuilder(what: string): GraphBuilder {
   if (current === undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${what}: operators work inside a traced function (a loss, a layer's apply)`,
-    );
+    throw invalid(`${what}: operators work inside a traced function (a loss, a layer's apply)`);
   }
   return current;
 }
@@ -30,10 +27,7 @@ export function withBuilder<T>(builder: GraphBuilder, body: () => T): T {
     const result = body();
     if (result instanceof Promise) {
       result.catch(() => undefined);
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        "a traced function is synchronous, got one that returns a promise",
-      );
+      throw invalid("a traced function is synchronous, got one that returns a promise");
     }
     return result;
   } finally {

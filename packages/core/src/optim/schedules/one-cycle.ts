@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { oneOf, optional, readOptions, withDefault } from "@mp/graph/internal";
+import { invalid, oneOf, optional, readOptions, withDefault } from "@mp/graph/internal";
 import { div, less, sub, where } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, halfCosine, inUnit, positive, schedule } from "./schedule.js";
@@ -42,10 +41,7 @@ export function oneCycle(peak: number, options: OneCycleOptions): Schedule {
   const legs = corners.slice(1).map((to, index) => ({ from: corners[index] ?? to, to }));
   if (legs.some(({ from, to }) => !(from.step < to.step))) {
     const given = corners.map(({ step }) => step).join(", ");
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `oneCycle: 0, peakAt, backAt and steps - 1 must ascend, got ${given}`,
-    );
+    throw invalid(`oneCycle: 0, peakAt, backAt and steps - 1 must ascend, got ${given}`);
   }
   const cycle = { peak, steps, peakAt, backAt: backAt ?? "none", divisor, finalDivisor, shape };
   return schedule("oneCycle", cycle, (t) => {

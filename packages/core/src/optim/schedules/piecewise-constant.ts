@@ -1,4 +1,5 @@
-import { MpError, type Tensor } from "@mp/graph";
+import type { Tensor } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 import { less, literal, where } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, STEPS, schedule } from "./schedule.js";
@@ -6,8 +7,7 @@ import { constantRate, STEPS, schedule } from "./schedule.js";
 /** `values[i]` while step < boundaries[i], the last value after the last boundary. */
 export function piecewiseConstant(boundaries: readonly number[], values: readonly number[]): Schedule {
   if (values.length !== boundaries.length + 1) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `piecewiseConstant: ${boundaries.length} boundaries take ${boundaries.length + 1} values, got ${values.length}`,
     );
   }
@@ -15,8 +15,7 @@ export function piecewiseConstant(boundaries: readonly number[], values: readonl
   boundaries.forEach((boundary, index) => {
     const isStep = Number.isInteger(boundary) && boundary < STEPS;
     if (isStep && boundary > (boundaries[index - 1] ?? -1)) return;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `piecewiseConstant: boundaries must be steps below 2^31 in ascending order, got ${boundaries.join(", ")}`,
     );
   });

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { optional, readOptions, shown } from "@mp/graph/internal";
+import { invalid, optional, readOptions, shown } from "@mp/graph/internal";
 import { add, cast, clip, div, mul, sub } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, inUnit, positive, schedule } from "./schedule.js";
@@ -12,8 +11,7 @@ import { constantRate, inUnit, positive, schedule } from "./schedule.js";
 export function warmup(steps: number, then: Schedule, options: { readonly start?: number } = {}): Schedule {
   positive("warmup: steps", steps);
   if (typeof then !== "function") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `warmup: goes on with a schedule such as cosineDecay(0.1, { steps: 10_000 }), got ${shown(then)}`,
     );
   }

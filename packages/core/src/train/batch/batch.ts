@@ -11,7 +11,7 @@ import {
   type RunInput,
   type ValueType,
 } from "@mp/graph";
-import { DEEPEST_TREE, type EngineTensor, isPlainObject } from "@mp/graph/internal";
+import { DEEPEST_TREE, type EngineTensor, invalid, isPlainObject } from "@mp/graph/internal";
 import { feedName, type TypeTree } from "../definition/traced-program.js";
 
 /** A tree of data in the form that a backend takes, with the types that select the program. */
@@ -177,6 +177,3 @@ function refusal(batch: unknown, value: unknown, name: string, place: string): E
   }
   return new Error(`internal: ${place} was refused for no reason`);
 }
-
-const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError("MP_INVALID_ARGUMENT", message);

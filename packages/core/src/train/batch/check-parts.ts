@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { type Check, shown } from "@mp/graph/internal";
+import { type Check, invalid, shown } from "@mp/graph/internal";
 import { partWith } from "../../precision/choose-precision.js";
 import type { LossScaler } from "../../precision/loss-scaler.js";
 import { scaleRange } from "../programs/scale.js";
@@ -22,8 +21,7 @@ export const optimizerPart: Check = (what, optimizer) => {
   const { name, kind } = optimizer as Parts;
   if (kind === undefined || kind === "descent") return;
   const part = String(name);
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     kind === "gradient"
       ? `trainer: ${part} gives gradients and no steps; put an optimizer behind it: chain(${part}, sgd({ learningRate: 0.1 }))`
       : `${what} ${part} has the kind ${shown(kind)}; leave it out, or say "descent"`,
@@ -45,16 +43,13 @@ export const signalPart: Check = partWith(
 export const parametersPart: Check = (what, params) => {
   if (!isObject(params) || typeof params["init"] !== "function") return;
   const remedy = "make its parameters: params: model.init(key(42))";
-  throw new MpError("MP_INVALID_ARGUMENT", `${what} is a layer, ${shown(params)}; ${remedy}`);
+  throw invalid(`${what} is a layer, ${shown(params)}; ${remedy}`);
 };
 
 /** @throws MP_INVALID_ARGUMENT for a value that is not a function of parameters and data */
 export function checkFunction(what: string, value: unknown): void {
   if (typeof value === "function") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: takes a function of parameters and data, got ${shown(value)}`,
-  );
+  throw invalid(`${what}: takes a function of parameters and data, got ${shown(value)}`);
 }
 
 /** @throws MP_INVALID_ARGUMENT for a scaler with no scale between its smallest and its largest */
@@ -63,8 +58,7 @@ export function checkScales(lossScaler: LossScaler): void {
   const areNumbers = [minScale, maxScale].every((scale) => scale === undefined || typeof scale === "number");
   const { from, to } = scaleRange(lossScaler);
   if (areNumbers && from <= to) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `trainer: loss scaler ${name}: minScale and maxScale are numbers in ascending order, of 2^-126 to 2^126, ` +
       `got ${shown(minScale)} and ${shown(maxScale)}`,
   );

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { checkOptions, isPlainObject, type OptionNames, shown } from "@mp/graph/internal";
+import { checkOptions, invalid, isPlainObject, type OptionNames, shown } from "@mp/graph/internal";
 import type { StepResult } from "../definition/result.js";
 import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
 import type { Json } from "./json.js";
@@ -206,6 +205,3 @@ export async function settle(
 ): Promise<void> {
   for (const callback of callbacks) await callback.afterCallbacks?.(at);
 }
-
-const invalid = (message: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError("MP_INVALID_ARGUMENT", message);

@@ -1,5 +1,4 @@
-import { MpError } from "@mp/graph";
-import { isPlainObject } from "@mp/graph/internal";
+import { invalid, isPlainObject } from "@mp/graph/internal";
 
 /** JSON values. Data cursors and callbacks' states are JSON, so that a checkpoint can hold them. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
@@ -7,7 +6,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** @throws MP_INVALID_ARGUMENT naming the place of a value that JSON would drop or change in a file */
 export function checkJson(value: unknown, place: string, depth = 0): asserts value is Json {
   const refuse = (got: string): never => {
-    throw new MpError("MP_INVALID_ARGUMENT", `${place}: is no JSON value, got ${got}`);
+    throw invalid(`${place}: is no JSON value, got ${got}`);
   };
   if (depth > 64) refuse("a value that is nested too deep");
   if (value === null || typeof value === "boolean" || typeof value === "string") return;

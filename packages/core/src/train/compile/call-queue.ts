@@ -1,5 +1,5 @@
 import { MpError } from "@mp/graph";
-import { WorkQueue } from "@mp/graph/internal";
+import { invalid, WorkQueue } from "@mp/graph/internal";
 
 /** Runs the calls of a trainer or predictor one after another: each reads the state that the last one committed. */
 export class CallQueue {
@@ -56,7 +56,4 @@ export class CallQueue {
 }
 
 const callsItsTrainer = (hook: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${hook}: calls its own trainer, which waits for ${hook}; call it after the step`,
-  );
+  invalid(`${hook}: calls its own trainer, which waits for ${hook}; call it after the step`);

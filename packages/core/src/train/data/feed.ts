@@ -1,5 +1,5 @@
-import { MpError } from "@mp/graph";
-import { isPlainObject } from "@mp/graph/internal";
+import type { MpError } from "@mp/graph";
+import { invalid, isPlainObject } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import type { Json } from "../callbacks/json.js";
 import type { TrainingWarning } from "../definition/warning.js";
@@ -115,7 +115,7 @@ export function readCursor(cursor: Json): FeedPlace {
   if (version === 1 && isCount(pass) && (shapes === null || isShapes(shapes))) {
     return { pass, place, shapes };
   }
-  throw new MpError("MP_INVALID_ARGUMENT", `fit: no cursor of fit, ${JSON.stringify(cursor)}`);
+  throw invalid(`fit: no cursor of fit, ${JSON.stringify(cursor)}`);
 }
 
 /** Rewinds a cursor (JSON text) to the beginning of its pass; a data source's own, to the beginning of the data. */
@@ -158,8 +158,7 @@ const partialStep = (left: number, accumulate: number): TrainingWarning => ({
 });
 
 function noBatches(pass: number): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError(
-    "MP_INVALID_ARGUMENT",
+  return invalid(
     pass === 0
       ? "fit: the data holds no batches"
       : `fit: the data gave no batches in pass ${pass + 1}; a generator can be gone through only once, pass an array, a dataset or fewer steps`,

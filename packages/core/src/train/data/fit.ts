@@ -1,8 +1,8 @@
-import { MpError } from "@mp/graph";
 import {
   type Check,
   callback,
   integer,
+  invalid,
   later,
   type OptionTable,
   type OptionValues,
@@ -91,8 +91,7 @@ const VALIDATION = {
 function checkRepeatable(what: string, data: unknown): void {
   object(what, data);
   if (typeof (data as { readonly next?: unknown }).next !== "function") return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `${what} is evaluated more than once, and a generator can be gone through only once; pass an array or a dataset`,
   );
 }

@@ -16,7 +16,7 @@ import {
   traceInto,
   type ValueType,
 } from "@mp/graph";
-import { currentBuilder, type Probes } from "@mp/graph/internal";
+import { currentBuilder, invalid, type Probes } from "@mp/graph/internal";
 import { findSlotGroup, isValueType, slotGroupName } from "./state.js";
 
 /** A graph closed over its state bindings, as a backend compiles it. */
@@ -125,7 +125,7 @@ function checkNextState(
   for (const [slot, type] of before) {
     const leaf = after.get(slot);
     if (leaf === undefined && parts.has(slotGroupName(slot))) {
-      throw new MpError("MP_INVALID_ARGUMENT", `next state: ${slot} is missing; ${wanted}`);
+      throw invalid(`next state: ${slot} is missing; ${wanted}`);
     }
     if (leaf === undefined || formatType(leaf) === formatType(type)) continue;
     throw new MpError(
@@ -135,7 +135,7 @@ function checkNextState(
   }
   for (const slot of after.keys()) {
     if (before.has(slot)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `next state: ${slot} is new; ${wanted}`);
+    throw invalid(`next state: ${slot} is new; ${wanted}`);
   }
 }
 

@@ -1,5 +1,5 @@
-import { type HostTensor, MpError, tensor } from "@mp/graph";
-import { checkOptions, isPlainObject, shown } from "@mp/graph/internal";
+import { type HostTensor, tensor } from "@mp/graph";
+import { checkOptions, invalid, isPlainObject, shown } from "@mp/graph/internal";
 import { float32Policy, lowDType } from "../../cast/policy.js";
 import type { FlatBatch } from "../batch/batch.js";
 import type { CompiledPrograms } from "../compile/compiled-programs.js";
@@ -50,7 +50,7 @@ export function checkDiagnose(
   const scaleOf = scales(options.scale, objectives[0]?.objective?.all);
   if (Array.isArray(batches) && batches.length > 0) return scaleOf;
   const got = shown(batches);
-  throw new MpError("MP_INVALID_ARGUMENT", `diagnose: takes a step's batches as a list: [batch], got ${got}`);
+  throw invalid(`diagnose: takes a step's batches as a list: [batch], got ${got}`);
 }
 
 function scales(scale: unknown, names: readonly string[] | undefined): ScaleOf {
@@ -68,7 +68,7 @@ function scales(scale: unknown, names: readonly string[] | undefined): ScaleOf {
     names === undefined
       ? "scale must be that of a step's result"
       : `scale must be an object with those of a step's results: { ${names.join(", ")} }`;
-  throw new MpError("MP_INVALID_ARGUMENT", `diagnose: ${wanted}, got ${shown(scale)}`);
+  throw invalid(`diagnose: ${wanted}, got ${shown(scale)}`);
 }
 
 /** The step to diagnose: the next one, or the step that was just skipped, whose microbatches have been drawn. */

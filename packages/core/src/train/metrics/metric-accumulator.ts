@@ -1,4 +1,5 @@
-import { decodeArray, type HostTensor, isFloat, MpError } from "@mp/graph";
+import { decodeArray, type HostTensor, isFloat, type MpError } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 import type { Outputs } from "../definition/outputs.js";
 import type { StreamedMetric, StreamedValues } from "./streamed-metric.js";
 
@@ -70,4 +71,4 @@ function concatenate(parts: readonly Float64Array[]): Float64Array {
 }
 
 export const invalidMetrics = (problem: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError("MP_INVALID_ARGUMENT", `evaluateAll: metrics: ${problem}`);
+  invalid(`evaluateAll: metrics: ${problem}`);

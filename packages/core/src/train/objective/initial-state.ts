@@ -1,4 +1,5 @@
 import { type Backend, type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/graph";
+import { dtypeMismatch, invalid } from "@mp/graph/internal";
 import { nonFiniteProblem } from "../batch/non-finite.js";
 import { runOnce } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
@@ -37,13 +38,12 @@ export async function initialState(
   if (leaves.length === 0) {
     const remedy =
       "pass those of a model, model.init(key(42)), or a tree such as { w: tensor(values, shape) }";
-    throw new MpError("MP_INVALID_ARGUMENT", `params: the tree holds no tensors; ${remedy}`);
+    throw invalid(`params: the tree holds no tensors; ${remedy}`);
   }
   const frozen = frozenInAll(definitions);
   for (const [path, leaf] of leaves) {
     if (leaf.dtype === "f32" || frozen.has(path)) continue;
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
+    throw dtypeMismatch(
       `${place("params", path)}: parameters that are trained must be f32, got ${leaf.dtype}; only frozen ones may be of another dtype`,
     );
   }

@@ -1,5 +1,5 @@
-import { type HostTensor, isHostTensor, MpError, mapTree, type State, tensor } from "@mp/graph";
-import { isPlainObject, shown } from "@mp/graph/internal";
+import { type HostTensor, isHostTensor, mapTree, type State, tensor } from "@mp/graph";
+import { invalid, isPlainObject, shown } from "@mp/graph/internal";
 import { checkHyperparameter } from "../../optim/hyperparameter.js";
 import { isSettable } from "../../optim/settable.js";
 import type { RatesByGroup } from "../callbacks/callback.js";
@@ -49,5 +49,5 @@ function expectSettable(definition: StepDefinition, group: string): void {
 }
 
 function refuse(message: string): never {
-  throw new MpError("MP_INVALID_ARGUMENT", `setRates: ${message}`);
+  throw invalid(`setRates: ${message}`);
 }

@@ -1,5 +1,6 @@
 import { leavesOf, MpError, type ProfileRow } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
+import { invalid } from "@mp/graph/internal";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType } from "../../cast/policy.js";
 import { batchDifferences, type FlatBatch } from "../batch/batch.js";
@@ -335,7 +336,7 @@ function compareFeeds(before: FlatBatch["inputs"], feed: FlatBatch, error: unkno
   }
   // A loss that reads a missing value fails with an error of JavaScript.
   if (!(error instanceof TypeError)) return error;
-  return new MpError("MP_INVALID_ARGUMENT", `loss: ${error.message}; ${unlike}`, {
+  return invalid(`loss: ${error.message}; ${unlike}`, {
     details: { differences },
     cause: error,
   });

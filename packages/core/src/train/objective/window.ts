@@ -1,4 +1,5 @@
 import { formatType, type HostTensor, isHostTensor, MpError, type State, zeros } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 import { isOwnSlot, type Placed } from "../definition/objective-state.js";
 import type { Outputs } from "../definition/outputs.js";
 
@@ -73,10 +74,7 @@ export async function resetWindow(state: State): Promise<void> {
 
 function checkReduced(sums: Outputs, reduced: unknown): asserts reduced is Outputs {
   const refuse = (message: string): never => {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `allReduce: ${message}; it gives back every tensor it was given`,
-    );
+    throw invalid(`allReduce: ${message}; it gives back every tensor it was given`);
   };
   if (typeof reduced !== "object" || reduced === null) return refuse(`returned ${String(reduced)}`);
   for (const name of Object.keys(reduced))

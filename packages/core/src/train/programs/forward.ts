@@ -5,13 +5,21 @@ import {
   isTensor,
   type Key,
   leavesOf,
-  MpError,
+  type MpError,
   mapTensors,
   type Tensor,
   type TensorTree,
   valueAndGrad,
 } from "@mp/graph";
-import { atUserLines, keyProblem, notePaths, withPhase } from "@mp/graph/internal";
+import {
+  atUserLines,
+  dtypeMismatch,
+  invalid,
+  keyProblem,
+  notePaths,
+  shapeMismatch,
+  withPhase,
+} from "@mp/graph/internal";
 import { cast } from "@mp/graph/ops";
 import { autocast } from "../../cast/autocast.js";
 import type { CastReport } from "../../cast/explain.js";
@@ -67,8 +75,7 @@ export function strictLoss(
     }
     const next = parts.modelState === undefined ? model : sameTypes(model, parts.modelState);
     if (!isComputeFloat(parts.loss.dtype)) {
-      throw new MpError(
-        "MP_DTYPE_MISMATCH",
+      throw dtypeMismatch(
         `the loss must be a float, got ${formatType(parts.loss)}; a count or a comparison has no gradient`,
       );
     }
@@ -108,16 +115,13 @@ function readParts(result: unknown): LossParts {
 }
 
 function wrongLoss(problem: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError(
-    "MP_INVALID_ARGUMENT",
-    `the loss must return a Tensor or { loss, metrics?, modelState? }, ${problem}`,
-  );
+  return invalid(`the loss must return a Tensor or { loss, metrics?, modelState? }, ${problem}`);
 }
 
 function scalar(what: string, tensor: Tensor): Tensor {
   if (!isTensor(tensor) || tensor.shape.length !== 0) {
     const got = isTensor(tensor) ? `${formatType(tensor)}; take its mean` : typeof tensor;
-    throw new MpError("MP_SHAPE_MISMATCH", `${what} must be a scalar, got ${got}`);
+    throw shapeMismatch(`${what} must be a scalar, got ${got}`);
   }
   return cast(tensor, "f32");
 }
@@ -128,8 +132,7 @@ function sameTypes(before: TensorTree, after: TensorTree): TensorTree {
       .map(([path, leaf]) => `${path} [${leaf.shape.join(", ")}]`)
       .join("; ");
   if (paths(before) !== paths(after)) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw shapeMismatch(
       `modelState: the loss returns {${paths(after)}}, the trainer was given {${paths(before)}}; give the initial modelState to the trainer`,
     );
   }

@@ -1,4 +1,4 @@
-import { MpError } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 import { type FlatBatch, feedBatch } from "../batch/batch.js";
 import type { FitResult, FitTraining } from "../callbacks/callback.js";
 import { CallbackStates } from "../callbacks/callback-states.js";
@@ -145,8 +145,7 @@ export class RunSteps implements FeedingRun {
   /** @throws MP_INVALID_ARGUMENT during `fit` or `steps`, whose count and position another step would change */
   expectIdle(what: string): void {
     if (!this.#isFeeding) return;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `${what}: a fit or steps of this trainer is under way; let it end, or break out of its loop`,
     );
   }
@@ -168,8 +167,7 @@ export class RunSteps implements FeedingRun {
 /** @throws MP_INVALID_ARGUMENT if the number of batches is not that of a step */
 function checkMicrobatches(batches: readonly unknown[], accumulate: number): void {
   if (batches.length === accumulate) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     accumulate === 1
       ? `step: takes one batch, got ${batches.length}; put named tensors in one object: step({ x, y })`
       : `step: takes ${accumulate} batches (accumulate), got ${batches.length}`,

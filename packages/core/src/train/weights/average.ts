@@ -3,8 +3,16 @@
  * read it instead of the weights; training never reads it.
  */
 
-import { MpError, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
-import { described, type OptionTable, oneOf, readOptions, shown, withDefault } from "@mp/graph/internal";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import {
+  described,
+  invalid,
+  type OptionTable,
+  oneOf,
+  readOptions,
+  shown,
+  withDefault,
+} from "@mp/graph/internal";
 import { add, cast, div, equal, literal, minimum, mul, sub, where } from "@mp/graph/ops";
 import { averageFactor } from "../../optim/hyperparameter.js";
 import { biasCorrection } from "../../optim/moments.js";
@@ -77,6 +85,6 @@ export function readsAverage(
       : ema === undefined
         ? "this run has no average of its weights; make the trainer with ema: { decay: 0.999 }"
         : undefined;
-  if (problem !== undefined) throw new MpError("MP_INVALID_ARGUMENT", `${what}: ${problem}`);
+  if (problem !== undefined) throw invalid(`${what}: ${problem}`);
   return true;
 }

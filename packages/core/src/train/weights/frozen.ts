@@ -1,5 +1,5 @@
-import { type HostTensor, isHostTensor, isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
-import { namesInstead, partOf, shown } from "@mp/graph/internal";
+import { type HostTensor, isHostTensor, isTensor, leavesOf, type TensorTree } from "@mp/graph";
+import { invalid, namesInstead, partOf, shown } from "@mp/graph/internal";
 import type { MasterWeights } from "../../precision/master-weights.js";
 
 /** Which parameters are not trained: `true` for a leaf or a whole subtree; the others are trained. */
@@ -33,7 +33,7 @@ interface AnyMask {
 export function frozenPaths(parameters: unknown, mask: unknown): ReadonlySet<string> {
   const frozen = readMask("frozen", parameters, mask);
   if (frozen.size > 0 && frozen.size === leavesOf(parameters, isHostTensor, "params").length) {
-    throw new MpError("MP_INVALID_ARGUMENT", "frozen: every parameter is frozen, there is nothing to train");
+    throw invalid("frozen: every parameter is frozen, there is nothing to train");
   }
   return frozen;
 }
@@ -68,18 +68,15 @@ function collect(what: string, into: Set<string>, tree: unknown, mask: unknown, 
     return;
   }
   if (Array.isArray(mask) && mask.some((part) => typeof part === "string")) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${place}: takes a tree such as { 0: { kernel: true } }, got ${shown(mask)}`,
-    );
+    throw invalid(`${place}: takes a tree such as { 0: { kernel: true } }, got ${shown(mask)}`);
   }
   if (typeof mask !== "object" || mask === null) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${place}: a mask holds true and false, got ${String(mask)}`);
+    throw invalid(`${place}: a mask holds true and false, got ${String(mask)}`);
   }
   for (const [key, part] of Object.entries(mask)) {
     if (typeof tree !== "object" || tree === null || isHostTensor(tree) || !Object.hasOwn(tree, key)) {
       const instead = isHostTensor(tree) ? "" : namesInstead(key, tree);
-      throw new MpError("MP_INVALID_ARGUMENT", `${place}: the parameters have no ${below(key)}${instead}`);
+      throw invalid(`${place}: the parameters have no ${below(key)}${instead}`);
     }
     collect(what, into, (tree as Readonly<Record<string, unknown>>)[key], part, below(key));
   }

@@ -1,5 +1,5 @@
 import type { DType } from "../../dtype.js";
-import { MpError } from "../../errors.js";
+import { invalid, MpError } from "../../errors.js";
 import { type HostTensor, literalTensor } from "../../host/host-tensor.js";
 import { isLiteralInRange } from "../../host/literal.js";
 import type { Op, OpAttributes } from "../attributes.js";
@@ -36,7 +36,7 @@ export class GraphBuilder {
   /** @throws MP_INVALID_ARGUMENT for a name that is taken */
   input(name: string, type: ValueType, role: InputRole): Value {
     if (this.#inputNames.has(name)) {
-      throw new MpError("MP_INVALID_ARGUMENT", `graph: two inputs are named "${name}"`);
+      throw invalid(`graph: two inputs are named "${name}"`);
     }
     const value = this.#value(type);
     this.#inputNames.add(name);
@@ -225,7 +225,7 @@ function expectInlined(
   value: Value | undefined,
 ): asserts value is Value {
   if (value === undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", `inline: there is no value for input "${name}"`);
+    throw invalid(`inline: there is no value for input "${name}"`);
   }
   if (formatType(value) === formatType(wanted)) return;
   throw new MpError(
@@ -236,8 +236,5 @@ function expectInlined(
 }
 
 function foreignValue(what: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what} is a value of another graph; make it with this builder, or inline the other graph`,
-  );
+  return invalid(`${what} is a value of another graph; make it with this builder, or inline the other graph`);
 }

@@ -1,4 +1,4 @@
-import { MpError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { Op, OpAttributes } from "../attributes.js";
 import type { AnyNode, Graph, InputRole, Origin, Value, ValueType } from "../graph.js";
 
@@ -43,10 +43,7 @@ export class GraphCopy<B extends CopyTarget = CopyTarget> {
   counterpart(value: Value): Value {
     const found = this.values.get(value);
     if (found !== undefined) return found;
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `graph: value %${value.id} is used before it is made; validateGraph says where`,
-    );
+    throw invalid(`graph: value %${value.id} is used before it is made; validateGraph says where`);
   }
 
   counterparts(values: readonly Value[]): readonly Value[] {

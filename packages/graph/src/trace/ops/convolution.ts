@@ -1,5 +1,5 @@
 /** Convolutions over 1 to 3 spatial axes, channels first. Halves accumulate in f32 and are rounded once. */
-import { MpError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { OpAttributes } from "../../graph/attributes.js";
 import { halvedPads, windowExtent } from "../../graph/window.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -72,10 +72,7 @@ export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOption
     return emit("ConvTranspose", operands, { ...attributes, outputPadding: rows });
   }
   if (options.outputPadding !== undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      'ConvTranspose: takes outputPadding or autoPad "same", got both',
-    );
+    throw invalid('ConvTranspose: takes outputPadding or autoPad "same", got both');
   }
   // A kernel shorter than its stride leaves rows that no tap reaches.
   const surplus = spatial("ConvTranspose", w).map(

@@ -1,5 +1,5 @@
 /** ONNX image operators composed of other operators, so that every engine supports them and their gradients. */
-import { MpError } from "../../errors.js";
+import { invalid, shapeMismatch } from "../../errors.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { elementCount, formatShape, type Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
@@ -23,7 +23,7 @@ function readMode(what: string, options: DepthOptions): DepthMode {
   checkOptions(what, options, DEPTH, '{ mode: "CRD" }');
   const { mode = "DCR" } = options;
   if (mode === "DCR" || mode === "CRD") return mode;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: mode must be "DCR" or "CRD", got ${shown(mode)}`);
+  throw invalid(`${what}: mode must be "DCR" or "CRD", got ${shown(mode)}`);
 }
 
 function countPlanes(what: string, x: Tensor, blockSize: number): readonly [number, number, number, number] {
@@ -36,10 +36,10 @@ function countPlanes(what: string, x: Tensor, blockSize: number): readonly [numb
     width === undefined ||
     shape.length > 4
   ) {
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x must be [N, C, H, W], got ${formatShape(shape)}`);
+    throw shapeMismatch(`${what}: x must be [N, C, H, W], got ${formatShape(shape)}`);
   }
   if (!Number.isSafeInteger(blockSize) || blockSize < 1) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${what}: blockSize must be ≥ 1, got ${shown(blockSize)}`);
+    throw invalid(`${what}: blockSize must be ≥ 1, got ${shown(blockSize)}`);
   }
   return [batch, channels, height, width];
 }
@@ -54,7 +54,7 @@ export function depthToSpace(x: Tensor, blockSize: number, options: DepthOptions
   const kept = channels / blockSize ** 2;
   if (!Number.isInteger(kept)) {
     const problem = `${blockSize}² does not divide ${channels} channels`;
-    throw new MpError("MP_SHAPE_MISMATCH", `DepthToSpace: ${problem}`);
+    throw shapeMismatch(`DepthToSpace: ${problem}`);
   }
   const apart: Shape =
     mode === "DCR"
@@ -73,7 +73,7 @@ export function spaceToDepth(x: Tensor, blockSize: number, options: DepthOptions
   const [batch, channels, height, width] = countPlanes("SpaceToDepth", x, blockSize);
   if (height % blockSize !== 0 || width % blockSize !== 0) {
     const problem = `blocks of ${blockSize} do not fill [${height}, ${width}]`;
-    throw new MpError("MP_SHAPE_MISMATCH", `SpaceToDepth: ${problem}`);
+    throw shapeMismatch(`SpaceToDepth: ${problem}`);
   }
   const [rows, columns] = [height / blockSize, width / blockSize];
   const apart = reshape(x, [batch, channels, rows, blockSize, columns, blockSize]);
@@ -103,13 +103,12 @@ export function lrn(x: Tensor, options: LrnOptions): Tensor {
   const { size, alpha = 1e-4, beta = 0.75, bias = 1 } = options;
   const { shape } = asTensor(x, "LRN");
   const [batch = 0, channels = 0, ...rest] = shape;
-  if (shape.length < 2)
-    throw new MpError("MP_SHAPE_MISMATCH", `LRN: x must be [N, C, …], got ${formatShape(shape)}`);
+  if (shape.length < 2) throw shapeMismatch(`LRN: x must be [N, C, …], got ${formatShape(shape)}`);
   if (!Number.isSafeInteger(size) || size < 1)
-    throw new MpError("MP_INVALID_ARGUMENT", `LRN: size must be an integer ≥ 1, got ${shown(size)}`);
+    throw invalid(`LRN: size must be an integer ≥ 1, got ${shown(size)}`);
   for (const [name, given] of Object.entries({ alpha, beta, bias })) {
     if (Number.isFinite(given)) continue;
-    throw new MpError("MP_INVALID_ARGUMENT", `LRN: ${name} must be a finite number, got ${shown(given)}`);
+    throw invalid(`LRN: ${name} must be a finite number, got ${shown(given)}`);
   }
   const pads = [Math.floor((size - 1) / 2), 0, Math.ceil((size - 1) / 2), 0];
   const planes = reshape(mul(x, x), [batch, 1, channels, elementCount(rest, "LRN")]);

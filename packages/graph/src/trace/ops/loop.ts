@@ -1,5 +1,5 @@
 /** Loops: a step that is traced once and runs for each element of some sequences. */
-import { MpError } from "../../errors.js";
+import { invalid, MpError, shapeMismatch } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { OpAttributes } from "../../graph/attributes.js";
 import { formatType } from "../../graph/format-type.js";
@@ -60,10 +60,7 @@ export function scan<C extends TensorTree, X extends TensorTree, Y extends Tenso
     const element = rebuildTree(sequences, isTensor, tensors.slice(carries.length)) as X;
     const returned = step(carry, element);
     if (!Array.isArray(returned) || returned.length !== 2) {
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `scan: the step returns [carry, result], got ${shown(returned)}`,
-      );
+      throw invalid(`scan: the step returns [carry, result], got ${shown(returned)}`);
     }
     expectCarry(carries, leavesOf(returned[0], isTensor, "scan: the step's carry"));
     return returned as readonly [carry: C, result: Y];
@@ -112,22 +109,17 @@ function readLength(elements: Leaves, option: number | undefined): number {
   const lengths = elements.map(([path, { shape }]) => {
     const [length] = shape;
     if (length !== undefined) return length;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw shapeMismatch(
       `scan: ${leafName("sequences", path)} is a scalar; a sequence has its steps on the first axis`,
     );
   });
   const [length = option] = lengths;
   if (length === undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      "scan: there are no sequences; say how many steps: { length: 10 }",
-    );
+    throw invalid("scan: there are no sequences; say how many steps: { length: 10 }");
   }
   const odd = [option ?? length, ...lengths].findIndex((other) => other !== length);
   if (odd >= 0) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw shapeMismatch(
       odd === 0
         ? `scan: the sequences have ${length} elements, the option length is ${option}`
         : `scan: ${leafName("sequences", elements[odd - 1]?.[0] ?? "")} has ${lengths[odd - 1]} elements, others have ${length}`,
@@ -140,8 +132,7 @@ function readLength(elements: Leaves, option: number | undefined): number {
 function expectCarry(start: Leaves, next: Leaves): void {
   const paths = (leaves: Leaves): string => leaves.map(([path]) => path || "a tensor").join(", ");
   if (paths(start) !== paths(next)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `scan: the step's carry holds ${paths(next) || "nothing"}, start holds ${paths(start) || "nothing"}; they have one structure`,
     );
   }

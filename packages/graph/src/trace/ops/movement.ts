@@ -1,5 +1,5 @@
 /** Operators that move elements without computing on them. */
-import { MpError } from "../../errors.js";
+import { invalid, shapeMismatch } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { checkOptions } from "../../options.js";
 import { elementCount, formatShape, normalizeAxis, type Shape } from "../../shape.js";
@@ -16,7 +16,7 @@ function checkList(
   holds: (member: unknown) => boolean = () => true,
 ): void {
   if (Array.isArray(list) && list.every(holds)) return;
-  throw new MpError("MP_INVALID_ARGUMENT", `${what}: takes a list of ${members}, got ${shown(list)}`);
+  throw invalid(`${what}: takes a list of ${members}, got ${shown(list)}`);
 }
 
 /**
@@ -33,10 +33,7 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   );
   const size = elementCount(asTensor(x, "Reshape").shape, "Reshape");
   if (rest === 0 || size % rest !== 0) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `Reshape: ${formatShape(x.shape)} does not divide into ${formatShape(shape)}`,
-    );
+    throw shapeMismatch(`Reshape: ${formatShape(x.shape)} does not divide into ${formatShape(shape)}`);
   }
   return emit("Reshape", [x], {
     shape: shape.map((dimension, axis) => (axis === open ? size / rest : dimension)),
@@ -80,10 +77,7 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
         value === Number.NEGATIVE_INFINITY
       )
         continue;
-      throw new MpError(
-        "MP_INVALID_ARGUMENT",
-        `Slice: ${name} must be an integer or infinite, got ${shown(value)}`,
-      );
+      throw invalid(`Slice: ${name} must be an integer or infinite, got ${shown(value)}`);
     }
     const index = readAxis(x, axis, "Slice");
     const size = x.shape[index] as number;
@@ -98,7 +92,7 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
     };
   });
   if (new Set(parts.map((part) => part.axis)).size !== parts.length) {
-    throw new MpError("MP_INVALID_ARGUMENT", "Slice: an axis is given twice");
+    throw invalid("Slice: an axis is given twice");
   }
   return emit("Slice", [x], {
     starts: parts.map((part) => part.start),
@@ -115,7 +109,7 @@ export function slice(x: Tensor, ranges: readonly SliceRange[]): Tensor {
 export function concat(tensors: readonly Tensor[], axis = 0): Tensor {
   checkList("Concat", "tensors", tensors);
   const [head] = tensors;
-  if (head === undefined) throw new MpError("MP_INVALID_ARGUMENT", "Concat: needs one tensor or more");
+  if (head === undefined) throw invalid("Concat: needs one tensor or more");
   return emit("Concat", tensors, { axis: readAxis(head, axis, "Concat") });
 }
 
@@ -139,10 +133,7 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
   const index = readAxis(x, axis, "Split");
   const size = x.shape[index] as number;
   if (typeof parts === "number" && !(parts >= 1 && size % parts === 0)) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `Split: an axis of ${size} does not split into ${parts} equal parts`,
-    );
+    throw shapeMismatch(`Split: an axis of ${size} does not split into ${parts} equal parts`);
   }
   const sizes = typeof parts === "number" ? new Array<number>(parts).fill(size / parts) : parts;
   checkAttribute("Split", "split", sizes);

@@ -1,5 +1,5 @@
 /** Pooling over the spatial axes of x [N, C, d…], of which there may be any number. */
-import { MpError } from "../../errors.js";
+import { shapeMismatch } from "../../errors.js";
 import type { Op, PoolingWindow } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { formatShape } from "../../shape.js";
@@ -34,8 +34,7 @@ export type PoolKernel = number | readonly number[];
 function readPool(op: Op, x: Tensor, kernel: PoolKernel, options: PoolOptions): PoolingWindow {
   const { shape } = asTensor(x, op);
   const sizes = shape.slice(2);
-  if (sizes.length === 0)
-    throw new MpError("MP_SHAPE_MISMATCH", `${op}: x must be [N, C, d…], got ${formatShape(shape)}`);
+  if (sizes.length === 0) throw shapeMismatch(`${op}: x must be [N, C, d…], got ${formatShape(shape)}`);
   const kernelShape = alongAxes(op, "kernel", kernel, sizes.length);
   const { ceilMode = false } = options;
   return { kernelShape, ...readWindow(op, sizes, kernelShape, options, kernelShape), ceilMode };
@@ -60,8 +59,7 @@ export function averagePool(x: Tensor, kernel: PoolKernel, options: AveragePoolO
 
 function spatialAxes(what: string, x: Tensor): readonly number[] {
   const { shape } = asTensor(x, what);
-  if (shape.length < 3)
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x must be [N, C, d…], got ${formatShape(shape)}`);
+  if (shape.length < 3) throw shapeMismatch(`${what}: x must be [N, C, d…], got ${formatShape(shape)}`);
   return shape.flatMap((_, axis) => (axis < 2 ? [] : [axis]));
 }
 

@@ -2,7 +2,7 @@
  * ONNX's Resize over the spatial axes, composed of repetition, gathers and weighted means of two neighbors. Sizes are
  * static, so all indices and weights are constants of the graph.
  */
-import { MpError } from "../../errors.js";
+import { invalid, MpError, shapeMismatch } from "../../errors.js";
 import { tensor } from "../../host/host-tensor.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { elementCount, formatShape } from "../../shape.js";
@@ -84,10 +84,8 @@ function choose<T>(what: string, table: Readonly<Record<string, T>>, name: strin
 function readAxes(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] {
   const { shape } = asTensor(x, "Resize");
   const spatial = shape.slice(2);
-  if (spatial.length === 0)
-    throw new MpError("MP_SHAPE_MISMATCH", `Resize: x must be [N, C, d…], got ${formatShape(shape)}`);
-  if ((sizes === undefined) === (scales === undefined))
-    throw new MpError("MP_INVALID_ARGUMENT", "Resize: takes either sizes or scales");
+  if (spatial.length === 0) throw shapeMismatch(`Resize: x must be [N, C, d…], got ${formatShape(shape)}`);
+  if ((sizes === undefined) === (scales === undefined)) throw invalid("Resize: takes either sizes or scales");
   const name = sizes === undefined ? "scales" : "sizes";
   const each = alongAxes("Resize", name, sizes ?? scales, spatial.length);
   const axes = spatial.map((size, axis) => {
@@ -100,8 +98,7 @@ function readAxes(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] 
     ({ resized }) => Number.isSafeInteger(resized) && resized >= 1 && resized <= MAX_SIZE,
   );
   if (each.length !== spatial.length || !isRight) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `Resize: ${name} give each of ${formatShape(spatial)} 1 to ${MAX_SIZE} elements, got ${shown(each)}`,
     );
   }

@@ -1,6 +1,6 @@
 /** Operators that create values without operands. */
 import type { DType } from "../../dtype.js";
-import { MpError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { type HostTensor, isHostTensor } from "../../host/host-tensor.js";
 import { checkOptions } from "../../options.js";
@@ -15,7 +15,7 @@ import { currentBuilder } from "../trace.js";
 export function literal(number: number, dtype: DType = "f32"): Tensor {
   const builder = currentBuilder("literal");
   if (typeof number !== "number") {
-    throw new MpError("MP_INVALID_ARGUMENT", `literal: takes a number, got ${shown(number)}`);
+    throw invalid(`literal: takes a number, got ${shown(number)}`);
   }
   checkAttribute("literal", "dtype", dtype);
   return Tensor.of(builder.literal(number, dtype));
@@ -27,10 +27,7 @@ export function literal(number: number, dtype: DType = "f32"): Tensor {
  */
 export function constant(value: HostTensor): Tensor {
   if (!isHostTensor(value)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `constant: takes host data, got ${shown(value)}; make it with tensor(data, shape)`,
-    );
+    throw invalid(`constant: takes host data, got ${shown(value)}; make it with tensor(data, shape)`);
   }
   return emit("Constant", [], { value });
 }

@@ -1,6 +1,6 @@
 /** Functions of each element, with the names of ONNX's operators in lower camel case. */
 import type { DType } from "../../dtype.js";
-import { MpError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import { checkOptions } from "../../options.js";
@@ -129,10 +129,7 @@ export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: 
 export function cast(x: Tensor, to: DType): Tensor {
   checkAttribute("Cast", "to", to);
   if (typeof x === "number") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `Cast: takes traced tensors, got ${shown(x)}; literal(${shown(x)}, "${to}") makes one`,
-    );
+    throw invalid(`Cast: takes traced tensors, got ${shown(x)}; literal(${shown(x)}, "${to}") makes one`);
   }
   return asTensor(x, "Cast").dtype === to && !keepsCasts() ? x : emit("Cast", [x], { to });
 }

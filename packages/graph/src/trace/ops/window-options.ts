@@ -1,5 +1,5 @@
 /** The options that convolutions and pools share, and their conversion to the attributes of the graph. */
-import { MpError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import type { KernelWindow, Op } from "../../graph/attributes.js";
 import { samePads } from "../../graph/window.js";
 import type { Shape } from "../../shape.js";
@@ -28,18 +28,14 @@ export interface WindowOptions {
 export function alongAxes(what: string, name: string, given: unknown, rank: number): readonly number[] {
   if (typeof given === "number") return new Array<number>(rank).fill(given);
   if (Array.isArray(given)) return [...given];
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: ${name} takes a number or one for each axis, got ${shown(given)}`,
-  );
+  throw invalid(`${what}: ${name} takes a number or one for each axis, got ${shown(given)}`);
 }
 
 function readPads(op: Op, given: unknown, rank: number): readonly number[] {
   const pads = typeof given === "number" ? new Array<number>(rank).fill(given) : given;
   if (Array.isArray(pads) && pads.length === rank) return [...pads, ...pads];
   if (Array.isArray(pads) && pads.length === 2 * rank) return [...pads];
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `${op}: pads takes a number, ${rank} for both sides of each axis, or ${2 * rank}, all begins and then all ends, got ${shown(given)}`,
   );
 }
@@ -57,13 +53,10 @@ export function readWindow(
 ): KernelWindow {
   const { autoPad } = options;
   if (autoPad !== undefined && autoPad !== "same" && autoPad !== "valid") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `${op}: autoPad must be "same" or "valid", got ${shown(autoPad)}`,
-    );
+    throw invalid(`${op}: autoPad must be "same" or "valid", got ${shown(autoPad)}`);
   }
   if (autoPad !== undefined && options.pads !== undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${op}: takes pads or autoPad, got both`);
+    throw invalid(`${op}: takes pads or autoPad, got both`);
   }
   const { strides = defaultStrides, dilations = 1, pads = 0 } = options;
   const window = {

@@ -2,7 +2,7 @@
  * Counter-based randomness. A key names a stream; a training step reads the stream at the step's counter, so masks
  * agree on every engine, in recomputed segments, in retried batches and in resumed runs.
  */
-import { MpError } from "../../errors.js";
+import { invalid } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import type { GraphBuilder } from "../../graph/build/builder.js";
 import { elementCount, type Shape } from "../../shape.js";
@@ -23,8 +23,7 @@ export interface Key {
 
 /** The root of all streams of a run. @throws MP_INVALID_ARGUMENT for a seed that is not a safe integer */
 export function key(seed: number): Key {
-  if (!Number.isSafeInteger(seed))
-    throw new MpError("MP_INVALID_ARGUMENT", `key: a seed must be an integer, got ${shown(seed)}`);
+  if (!Number.isSafeInteger(seed)) throw invalid(`key: a seed must be an integer, got ${shown(seed)}`);
   return { path: String(seed) };
 }
 
@@ -36,10 +35,7 @@ export function key(seed: number): Key {
 export function foldIn(parent: Key, name: string | number): Key {
   const path = readPath("foldIn", parent);
   if (typeof name !== "number" && typeof name !== "string") {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `foldIn: a name must be a string or a number, got ${shown(name)}`,
-    );
+    throw invalid(`foldIn: a name must be a string or a number, got ${shown(name)}`);
   }
   return { path: `${path}/${typeof name === "number" ? name : escapeName(name)}` };
 }
@@ -49,10 +45,7 @@ function readPath(what: string, given: Key): string {
   if (typeof path === "string") return path;
   const example = typeof given === "number" ? `key(${given})` : "key(42)";
   const init = what === "foldIn" ? `; a model's init takes one: model.init(${example})` : "";
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
-    `${what}: takes a key such as ${example}, got ${shown(given)}${init}`,
-  );
+  throw invalid(`${what}: takes a key such as ${example}, got ${shown(given)}${init}`);
 }
 
 /** Escapes a name so that it differs from every other text, number or path; ordinary names stay unchanged. */
@@ -113,10 +106,7 @@ export function randomUniform(source: Key, shape: Shape): Tensor {
 /** Bools that are true with the given probability, at a resolution of 2^-24. */
 export function randomBernoulli(source: Key, probability: number, shape: Shape): Tensor {
   if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `randomBernoulli: a probability must be from 0 to 1, got ${shown(probability)}`,
-    );
+    throw invalid(`randomBernoulli: a probability must be from 0 to 1, got ${shown(probability)}`);
   }
   return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));
 }
