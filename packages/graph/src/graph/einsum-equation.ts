@@ -3,7 +3,7 @@
  * letters of the result after `->`. Letters that the result lacks are summed over; a letter that a term repeats takes
  * the diagonal. Without `->` the result has the letters that occur once, in alphabetical order.
  */
-import { MpError } from "../errors.js";
+import { MpError, shapeMismatch } from "../errors.js";
 import { formatShape, type Shape } from "../shape.js";
 import { shown } from "../shown.js";
 
@@ -136,7 +136,6 @@ function broadcastLetters({ text, terms }: Equation, equation: string, shapes: r
   return free.slice(0, count).join("");
 }
 
-/** The labels of an operand's axes. */
 function expandLabels(
   { text }: Equation,
   term: string,
@@ -185,5 +184,5 @@ function invalid(text: string, message: string): MpError<"MP_INVALID_ARGUMENT"> 
 }
 
 function mismatch(text: string, message: string): MpError<"MP_SHAPE_MISMATCH"> {
-  return new MpError("MP_SHAPE_MISMATCH", `Einsum: equation ${text}: ${message}`);
+  return shapeMismatch(`Einsum: equation ${text}: ${message}`);
 }

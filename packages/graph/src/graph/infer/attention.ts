@@ -1,7 +1,7 @@
 import { formatShape, sameShape } from "../../shape.js";
 import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
+import { expectDType, expectSameDType, type InferTable, operands, shapeError } from "./rule.js";
 
 const OPERANDS = ["query", "key", "value"] as const;
 
@@ -22,12 +22,7 @@ function expectMask(mask: ValueType, { dtype }: ValueType, scores: readonly numb
 
 export const attentionInfer: InferTable<OpOf<"attention">> = {
   Attention: (inputs) => {
-    expectCount("Attention", inputs, 3, 4);
-    const [query, key, value] = [0, 1, 2].map((index) => operand("Attention", inputs, index)) as [
-      ValueType,
-      ValueType,
-      ValueType,
-    ];
+    const [query, key, value] = operands("Attention", inputs, 3, 4);
     expectDType("Attention", query);
     expectSameDType("Attention", [query, key, value]);
     [query, key, value].forEach(({ shape }, index) => {

@@ -2,15 +2,7 @@ import { formatShape } from "../../shape.js";
 import type { Op } from "../attributes.js";
 import type { OpOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import {
-  expectCount,
-  expectDType,
-  expectSameDType,
-  expectShape,
-  type InferTable,
-  operand,
-  shapeError,
-} from "./rule.js";
+import { expectDType, expectSameDType, expectShape, type InferTable, operands, shapeError } from "./rule.js";
 
 /** The type of per-channel statistics, f32 [C]. */
 function channelType(op: Op, x: ValueType): ValueType {
@@ -28,29 +20,24 @@ function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): v
 export const batchNormalizationInfer: InferTable<OpOf<"batch-normalization">> = {
   BatchNormalization: (inputs) => {
     const op = "BatchNormalization";
-    expectCount(op, inputs, 3);
-    const x = operand(op, inputs, 0);
+    const [x, scale, bias] = operands(op, inputs, 3);
     expectDType(op, x);
     const statistics = channelType(op, x);
-    expectParameter(op, operand(op, inputs, 1), x, "scale");
-    expectParameter(op, operand(op, inputs, 2), x, "bias");
+    expectParameter(op, scale, x, "scale");
+    expectParameter(op, bias, x, "bias");
     return [x, statistics, statistics];
   },
   BatchNormalizationGradient: (inputs) => {
     const op = "BatchNormalizationGradient";
-    expectCount(op, inputs, 5);
-    const [dy, x] = [operand(op, inputs, 0), operand(op, inputs, 1)];
+    const [dy, x, scale, mean, variance] = operands(op, inputs, 5);
     expectDType(op, dy);
     expectSameDType(op, [dy, x]);
     expectShape(op, dy.shape, x.shape, "dy");
     const statistics = channelType(op, x);
-    expectParameter(op, operand(op, inputs, 2), x, "scale");
-    for (const [index, what] of [
-      [3, "mean"],
-      [4, "variance"],
-    ] as const) {
-      expectDType(op, operand(op, inputs, index), ["f32"], what);
-      expectShape(op, operand(op, inputs, index).shape, statistics.shape, what);
+    expectParameter(op, scale, x, "scale");
+    for (const [what, part] of Object.entries({ mean, variance })) {
+      expectDType(op, part, ["f32"], what);
+      expectShape(op, part.shape, statistics.shape, what);
     }
     return [x, statistics, statistics];
   },

@@ -3,15 +3,13 @@ import type { Op } from "../attributes.js";
 import { FAMILIES, type OpOf, rowsOf } from "../families.js";
 import type { ValueType } from "../graph.js";
 import { FLOATS, opTable } from "../op-table.js";
-import { expectCount, expectDType, expectSameDType, type InferTable, operand } from "./rule.js";
+import { expectDType, expectSameDType, firstOperand, type InferTable, operands } from "./rule.js";
 
 type Rule = (inputs: readonly ValueType[]) => readonly ValueType[];
 
 function binary(op: Op): Rule {
   return (inputs) => {
-    expectCount(op, inputs, 2);
-    const a = operand(op, inputs, 0);
-    const b = operand(op, inputs, 1);
+    const [a, b] = operands(op, inputs, 2);
     expectDType(op, a);
     expectSameDType(op, inputs);
     return [{ dtype: opTable[op].result ?? a.dtype, shape: broadcastShapes(a.shape, b.shape, op) }];
@@ -22,14 +20,11 @@ export const binaryInfer: InferTable<OpOf<"binary">> = {
   ...rowsOf(FAMILIES.binary, binary),
   Mod: (inputs, { fmod }) => {
     const types = binary("Mod")(inputs);
-    expectDType("Mod", operand("Mod", inputs, 0), fmod ? FLOATS : ["i32", "i64", "u8"]);
+    expectDType("Mod", firstOperand("Mod", inputs), fmod ? FLOATS : ["i32", "i64", "u8"]);
     return types;
   },
   Where: (inputs) => {
-    expectCount("Where", inputs, 3);
-    const condition = operand("Where", inputs, 0);
-    const x = operand("Where", inputs, 1);
-    const y = operand("Where", inputs, 2);
+    const [condition, x, y] = operands("Where", inputs, 3);
     expectDType("Where", condition, ["bool"], "condition");
     expectSameDType("Where", [x, y]);
     return [

@@ -5,13 +5,12 @@ import type { ValueType } from "../graph.js";
 import { windowExtent } from "../window.js";
 import {
   argumentError,
-  expectCount,
   expectDType,
   expectIntegers,
   expectSameDType,
   expectShape,
   type InferTable,
-  operand,
+  operands,
   shapeError,
 } from "./rule.js";
 
@@ -70,9 +69,7 @@ function checkOperands(
   op: "Conv" | "ConvTranspose",
   inputs: readonly ValueType[],
 ): readonly [ValueType, ValueType] {
-  expectCount(op, inputs, 2, 3);
-  const x = operand(op, inputs, 0);
-  const w = operand(op, inputs, 1);
+  const [x, w] = operands(op, inputs, 2, 3);
   expectDType(op, x);
   expectSameDType(op, inputs);
   expectChanneled(op, "x", x);
@@ -145,9 +142,7 @@ export const convolutionInfer: InferTable<OpOf<"convolution">> = {
   },
   ConvWeightGradient: (inputs, attributes) => {
     const op = "ConvWeightGradient";
-    expectCount(op, inputs, 2);
-    const x = operand(op, inputs, 0);
-    const dy = operand(op, inputs, 1);
+    const [x, dy] = operands(op, inputs, 2);
     expectDType(op, x);
     expectSameDType(op, inputs);
     expectChanneled(op, "x", x);

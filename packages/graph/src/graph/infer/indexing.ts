@@ -6,12 +6,11 @@ import type { ValueType } from "../graph.js";
 import { NUMBERS } from "../op-table.js";
 import {
   argumentError,
-  expectCount,
   expectDType,
   expectSameDType,
   expectShape,
   type InferTable,
-  operand,
+  operands,
   shapeError,
 } from "./rule.js";
 
@@ -23,11 +22,27 @@ function expectScatterable(op: Op, data: ValueType, reduction: ScatterReduction)
   expectDType(op, data, reduction === "none" ? DTYPES : NUMBERS, "data");
 }
 
+function expectSameRank(op: Op, indices: ValueType, data: ValueType): void {
+  if (indices.shape.length === data.shape.length) return;
+  throw shapeError(
+    op,
+    `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
+  );
+}
+
+/** How many axes of the data each index goes over. */
+function indexDepth(op: Op, indices: ValueType, data: ValueType, batchDims = 0): number {
+  const depth = indices.shape.at(-1) ?? 0;
+  if (depth >= 1 && depth <= data.shape.length - batchDims) return depth;
+  throw shapeError(
+    op,
+    `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
+  );
+}
+
 export const indexingInfer: InferTable<OpOf<"indexing">> = {
   Gather: (inputs, { axis }) => {
-    expectCount("Gather", inputs, 2);
-    const data = operand("Gather", inputs, 0);
-    const indices = operand("Gather", inputs, 1);
+    const [data, indices] = operands("Gather", inputs, 2);
     expectIndices("Gather", indices);
     normalizeAxis(axis, data.shape.length, "Gather");
     return [
@@ -38,37 +53,22 @@ export const indexingInfer: InferTable<OpOf<"indexing">> = {
     ];
   },
   GatherElements: (inputs, { axis }) => {
-    expectCount("GatherElements", inputs, 2);
-    const data = operand("GatherElements", inputs, 0);
-    const indices = operand("GatherElements", inputs, 1);
+    const [data, indices] = operands("GatherElements", inputs, 2);
     expectIndices("GatherElements", indices);
     normalizeAxis(axis, data.shape.length, "GatherElements");
-    if (indices.shape.length !== data.shape.length) {
-      throw shapeError(
-        "GatherElements",
-        `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
-      );
-    }
+    expectSameRank("GatherElements", indices, data);
     return [{ dtype: data.dtype, shape: indices.shape }];
   },
   GatherND: (inputs, { batchDims }) => {
-    expectCount("GatherND", inputs, 2);
-    const data = operand("GatherND", inputs, 0);
-    const indices = operand("GatherND", inputs, 1);
+    const [data, indices] = operands("GatherND", inputs, 2);
     expectIndices("GatherND", indices);
-    const depth = indices.shape.at(-1);
     if (batchDims < 0 || batchDims >= indices.shape.length) {
       throw argumentError(
         "GatherND",
         `batchDims must be from 0 to ${indices.shape.length - 1} for indices ${formatShape(indices.shape)}, got ${batchDims}`,
       );
     }
-    if (depth === undefined || depth < 1 || depth > data.shape.length - batchDims) {
-      throw shapeError(
-        "GatherND",
-        `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
-      );
-    }
+    const depth = indexDepth("GatherND", indices, data, batchDims);
     expectShape(
       "GatherND",
       indices.shape.slice(0, batchDims),
@@ -80,38 +80,21 @@ export const indexingInfer: InferTable<OpOf<"indexing">> = {
     ];
   },
   ScatterElements: (inputs, { axis, reduction }) => {
-    expectCount("ScatterElements", inputs, 3);
-    const data = operand("ScatterElements", inputs, 0);
-    const indices = operand("ScatterElements", inputs, 1);
-    const updates = operand("ScatterElements", inputs, 2);
+    const [data, indices, updates] = operands("ScatterElements", inputs, 3);
     expectIndices("ScatterElements", indices);
     expectScatterable("ScatterElements", data, reduction);
     expectSameDType("ScatterElements", [data, updates]);
     normalizeAxis(axis, data.shape.length, "ScatterElements");
     expectShape("ScatterElements", updates.shape, indices.shape, "updates");
-    if (indices.shape.length !== data.shape.length) {
-      throw shapeError(
-        "ScatterElements",
-        `indices ${formatShape(indices.shape)} and data ${formatShape(data.shape)} differ in rank`,
-      );
-    }
+    expectSameRank("ScatterElements", indices, data);
     return [data];
   },
   ScatterND: (inputs, { reduction }) => {
-    expectCount("ScatterND", inputs, 3);
-    const data = operand("ScatterND", inputs, 0);
-    const indices = operand("ScatterND", inputs, 1);
-    const updates = operand("ScatterND", inputs, 2);
+    const [data, indices, updates] = operands("ScatterND", inputs, 3);
     expectIndices("ScatterND", indices);
     expectScatterable("ScatterND", data, reduction);
     expectSameDType("ScatterND", [data, updates]);
-    const depth = indices.shape.at(-1);
-    if (depth === undefined || depth < 1 || depth > data.shape.length) {
-      throw shapeError(
-        "ScatterND",
-        `indices ${formatShape(indices.shape)} do not index data of ${formatShape(data.shape)}`,
-      );
-    }
+    const depth = indexDepth("ScatterND", indices, data);
     expectShape(
       "ScatterND",
       updates.shape,
@@ -121,8 +104,7 @@ export const indexingInfer: InferTable<OpOf<"indexing">> = {
     return [data];
   },
   OneHot: (inputs, { axis, depth, dtype }) => {
-    expectCount("OneHot", inputs, 1);
-    const indices = operand("OneHot", inputs, 0);
+    const [indices] = operands("OneHot", inputs, 1);
     expectIndices("OneHot", indices);
     normalizeAxis(axis, indices.shape.length + 1, "OneHot");
     if (!Number.isInteger(depth) || depth < 1)

@@ -1,7 +1,7 @@
 import type { GraphInput, ValueType } from "../attributes.js";
 import type { OpOf } from "../families.js";
 import { formatType } from "../format-type.js";
-import { argumentError, expectCount, type InferTable, operand } from "./rule.js";
+import { argumentError, expectCount, type InferTable } from "./rule.js";
 
 export const loopInfer: InferTable<OpOf<"loop">> = {
   Scan: (inputs, { body, carries, sequences, length, saved }) => {
@@ -17,7 +17,7 @@ export const loopInfer: InferTable<OpOf<"loop">> = {
     }
     if (length === 0) throw argumentError("Scan", "length is 0; a scan has at least one step");
     body.inputs.forEach((input, index) => {
-      const type = operand("Scan", inputs, index);
+      const type = inputs[index] as ValueType;
       const isSequence = index >= carries && index < carries + sequences;
       if (isSequence && type.shape[0] !== length) {
         throw argumentError(

@@ -6,12 +6,11 @@ import type { ValueType } from "../graph.js";
 import { opDTypes } from "../op-dtypes.js";
 import {
   argumentError,
-  expectCount,
   expectDType,
   expectSameDType,
   expectShape,
   type InferTable,
-  operand,
+  operands,
   shapeError,
 } from "./rule.js";
 
@@ -22,9 +21,7 @@ function likelihood(op: OpOf<"loss">) {
     inputs: readonly ValueType[],
     { reduction }: { readonly reduction: LossReduction },
   ): { readonly scores: ValueType; readonly loss: ValueType } => {
-    expectCount(op, inputs, 2, 3);
-    const scores = operand(op, inputs, 0);
-    const labels = operand(op, inputs, 1);
+    const [scores, labels] = operands(op, inputs, 2, 3);
     const weights = inputs[2];
     expectDType(op, scores, opDTypes[op], "scores");
     expectDType(op, labels, ["i32"], "labels");

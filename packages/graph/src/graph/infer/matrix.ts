@@ -1,13 +1,11 @@
 import { broadcastShapes, formatShape } from "../../shape.js";
 import { readContraction } from "../einsum-equation.js";
 import type { OpOf } from "../families.js";
-import { expectCount, expectDType, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
+import { expectDType, expectSameDType, firstOperand, type InferTable, operands, shapeError } from "./rule.js";
 
 export const matrixInfer: InferTable<OpOf<"matrix">> = {
   MatMul: (inputs) => {
-    expectCount("MatMul", inputs, 2);
-    const a = operand("MatMul", inputs, 0);
-    const b = operand("MatMul", inputs, 1);
+    const [a, b] = operands("MatMul", inputs, 2);
     expectDType("MatMul", a);
     expectSameDType("MatMul", inputs);
     if (a.shape.length === 0 || b.shape.length === 0) throw shapeError("MatMul", "takes no scalars, use mul");
@@ -27,9 +25,7 @@ export const matrixInfer: InferTable<OpOf<"matrix">> = {
     ];
   },
   Gemm: (inputs, { transA, transB }) => {
-    expectCount("Gemm", inputs, 2, 3);
-    const a = operand("Gemm", inputs, 0);
-    const b = operand("Gemm", inputs, 1);
+    const [a, b] = operands("Gemm", inputs, 2, 3);
     expectDType("Gemm", a);
     expectSameDType("Gemm", inputs);
     if (a.shape.length !== 2 || b.shape.length !== 2) {
@@ -50,7 +46,7 @@ export const matrixInfer: InferTable<OpOf<"matrix">> = {
     return [{ dtype: a.dtype, shape: [m, n] }];
   },
   Einsum: (inputs, { equation }) => {
-    const { dtype } = operand("Einsum", inputs, 0);
+    const { dtype } = firstOperand("Einsum", inputs);
     for (const input of inputs) expectDType("Einsum", input);
     expectSameDType("Einsum", inputs);
     const { output, sizes } = readContraction(

@@ -7,7 +7,14 @@ import {
   sameShape,
 } from "../../shape.js";
 import type { OpOf } from "../families.js";
-import { argumentError, expectCount, expectSameDType, type InferTable, operand, shapeError } from "./rule.js";
+import {
+  argumentError,
+  expectSameDType,
+  firstOperand,
+  type InferTable,
+  operands,
+  shapeError,
+} from "./rule.js";
 
 /** Number of elements in a slice of one axis. */
 function sliceLength(start: number, end: number, step: number): number {
@@ -16,8 +23,7 @@ function sliceLength(start: number, end: number, step: number): number {
 
 export const movementInfer: InferTable<OpOf<"movement">> = {
   Reshape: (inputs, { shape }) => {
-    expectCount("Reshape", inputs, 1);
-    const x = operand("Reshape", inputs, 0);
+    const [x] = operands("Reshape", inputs, 1);
     if (elementCount(shape, "Reshape") !== elementCount(x.shape, "Reshape")) {
       throw shapeError(
         "Reshape",
@@ -27,8 +33,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     return [{ dtype: x.dtype, shape }];
   },
   Transpose: (inputs, { perm }) => {
-    expectCount("Transpose", inputs, 1);
-    const x = operand("Transpose", inputs, 0);
+    const [x] = operands("Transpose", inputs, 1);
     const sorted = [...perm].sort((a, b) => a - b);
     if (perm.length !== x.shape.length || sorted.some((axis, index) => axis !== index)) {
       throw argumentError(
@@ -39,8 +44,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     return [{ dtype: x.dtype, shape: perm.map((axis) => x.shape[axis] as number) }];
   },
   Slice: (inputs, { starts, ends, axes, steps }) => {
-    expectCount("Slice", inputs, 1);
-    const x = operand("Slice", inputs, 0);
+    const [x] = operands("Slice", inputs, 1);
     const shape = [...x.shape];
     axes.forEach((axis, index) => {
       normalizeAxis(axis, shape.length, "Slice");
@@ -51,7 +55,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     return [{ dtype: x.dtype, shape }];
   },
   Concat: (inputs, { axis }) => {
-    const first = operand("Concat", inputs, 0);
+    const first = firstOperand("Concat", inputs);
     expectSameDType("Concat", inputs);
     normalizeAxis(axis, first.shape.length, "Concat");
     let size = 0;
@@ -75,8 +79,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     ];
   },
   Split: (inputs, { axis, split }) => {
-    expectCount("Split", inputs, 1);
-    const x = operand("Split", inputs, 0);
+    const [x] = operands("Split", inputs, 1);
     normalizeAxis(axis, x.shape.length, "Split");
     const sum = split.reduce((total, part) => total + part, 0);
     if (
@@ -92,16 +95,14 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     }));
   },
   Expand: (inputs, { shape }) => {
-    expectCount("Expand", inputs, 1);
-    const x = operand("Expand", inputs, 0);
+    const [x] = operands("Expand", inputs, 1);
     if (!sameShape(broadcastShapes(x.shape, shape, "Expand"), shape)) {
       throw shapeError("Expand", `${formatShape(x.shape)} does not expand to ${formatShape(shape)}`);
     }
     return [{ dtype: x.dtype, shape }];
   },
   Squeeze: (inputs, { axes }) => {
-    expectCount("Squeeze", inputs, 1);
-    const x = operand("Squeeze", inputs, 0);
+    const [x] = operands("Squeeze", inputs, 1);
     for (const axis of axes) {
       if (x.shape[normalizeAxis(axis, x.shape.length, "Squeeze")] !== 1) {
         throw shapeError("Squeeze", `axis ${axis} of ${formatShape(x.shape)} is not 1`);
@@ -110,8 +111,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     return [{ dtype: x.dtype, shape: x.shape.filter((_, axis) => !axes.includes(axis)) }];
   },
   Unsqueeze: (inputs, { axes }) => {
-    expectCount("Unsqueeze", inputs, 1);
-    const x = operand("Unsqueeze", inputs, 0);
+    const [x] = operands("Unsqueeze", inputs, 1);
     const rank = x.shape.length + axes.length;
     for (const axis of axes) normalizeAxis(axis, rank, "Unsqueeze");
     if (new Set(axes).size !== axes.length)
@@ -123,8 +123,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     return [{ dtype: x.dtype, shape }];
   },
   Pad: (inputs, { pads, mode }) => {
-    expectCount("Pad", inputs, 1);
-    const x = operand("Pad", inputs, 0);
+    const [x] = operands("Pad", inputs, 1);
     const rank = x.shape.length;
     if (pads.length !== 2 * rank || pads.some((pad) => !Number.isInteger(pad) || pad < 0)) {
       throw argumentError("Pad", `pads [${pads.join(", ")}] are not ${2 * rank} integers ≥ 0`);
@@ -148,8 +147,7 @@ export const movementInfer: InferTable<OpOf<"movement">> = {
     ];
   },
   Tile: (inputs, { repeats }) => {
-    expectCount("Tile", inputs, 1);
-    const x = operand("Tile", inputs, 0);
+    const [x] = operands("Tile", inputs, 1);
     if (
       repeats.length !== x.shape.length ||
       repeats.some((repeat) => !Number.isInteger(repeat) || repeat < 0)

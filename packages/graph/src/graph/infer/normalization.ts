@@ -4,18 +4,16 @@ import type { OpOf, SoftmaxOp } from "../families.js";
 import type { ValueType } from "../graph.js";
 import {
   argumentError,
-  expectCount,
   expectDType,
   expectSameDType,
   type InferTable,
-  operand,
+  operands,
   shapeError,
 } from "./rule.js";
 
 function alongAxis(op: SoftmaxOp) {
   return (inputs: readonly ValueType[], { axis }: { readonly axis: number }): readonly ValueType[] => {
-    expectCount(op, inputs, 1);
-    const x = operand(op, inputs, 0);
+    const [x] = operands(op, inputs, 1);
     expectDType(op, x);
     normalizeAxis(axis, x.shape.length, op);
     return [x];
@@ -36,14 +34,13 @@ export const normalizationInfer: InferTable<OpOf<"normalization">> = {
   Softmax: alongAxis("Softmax"),
   LogSoftmax: alongAxis("LogSoftmax"),
   LayerNormalization: (inputs, { axis, epsilon }) => {
-    expectCount("LayerNormalization", inputs, 2, 3);
-    const x = operand("LayerNormalization", inputs, 0);
+    const [x, scale] = operands("LayerNormalization", inputs, 2, 3);
     expectDType("LayerNormalization", x);
     expectSameDType("LayerNormalization", inputs);
     normalizeAxis(axis, x.shape.length, "LayerNormalization");
     if (!(epsilon > 0))
       throw argumentError("LayerNormalization", `epsilon is ${epsilon}, needs to be above 0`);
-    expectNormalized("LayerNormalization", operand("LayerNormalization", inputs, 1), x, axis, "scale");
+    expectNormalized("LayerNormalization", scale, x, axis, "scale");
     if (inputs[2] !== undefined) expectNormalized("LayerNormalization", inputs[2], x, axis, "bias");
     const statistics: ValueType = {
       dtype: "f32",
@@ -52,13 +49,12 @@ export const normalizationInfer: InferTable<OpOf<"normalization">> = {
     return [x, statistics, statistics];
   },
   RMSNormalization: (inputs, { axis, epsilon }) => {
-    expectCount("RMSNormalization", inputs, 2);
-    const x = operand("RMSNormalization", inputs, 0);
+    const [x, scale] = operands("RMSNormalization", inputs, 2);
     expectDType("RMSNormalization", x);
     expectSameDType("RMSNormalization", inputs);
     normalizeAxis(axis, x.shape.length, "RMSNormalization");
     if (!(epsilon > 0)) throw argumentError("RMSNormalization", `epsilon is ${epsilon}, needs to be above 0`);
-    expectNormalized("RMSNormalization", operand("RMSNormalization", inputs, 1), x, axis, "scale");
+    expectNormalized("RMSNormalization", scale, x, axis, "scale");
     return [x];
   },
 };

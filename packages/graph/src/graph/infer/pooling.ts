@@ -5,13 +5,12 @@ import type { ValueType } from "../graph.js";
 import { hasEmptyWindow, poolSizes } from "../pooling-window.js";
 import {
   argumentError,
-  expectCount,
   expectDType,
   expectIntegers,
   expectSameDType,
   expectShape,
   type InferTable,
-  operand,
+  operands,
   shapeError,
 } from "./rule.js";
 
@@ -50,8 +49,7 @@ function poolShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): Sh
 
 function poolRule(op: "MaxPool" | "AveragePool") {
   return (inputs: readonly ValueType[], window: PoolingWindow): readonly ValueType[] => {
-    expectCount(op, inputs, 1);
-    const x = operand(op, inputs, 0);
+    const [x] = operands(op, inputs, 1);
     expectDType(op, x);
     return [{ dtype: x.dtype, shape: poolShape(op, x.shape, window) }];
   };
@@ -62,8 +60,7 @@ export const poolingInfer: InferTable<OpOf<"pooling">> = {
   AveragePool: poolRule("AveragePool"),
   MaxPoolGradient: (inputs, window) => {
     const op = "MaxPoolGradient";
-    expectCount(op, inputs, 3);
-    const [dy, x, y] = [operand(op, inputs, 0), operand(op, inputs, 1), operand(op, inputs, 2)];
+    const [dy, x, y] = operands(op, inputs, 3);
     expectDType(op, dy);
     expectSameDType(op, inputs);
     const shape = poolShape(op, x.shape, window);

@@ -2,7 +2,7 @@ import { elementCount, normalizeAxis, type Shape } from "../../shape.js";
 import type { Op } from "../attributes.js";
 import { type ArgOp, type OpOf, REDUCE_OPS, type ReduceOp, rowsOf } from "../families.js";
 import type { ValueType } from "../graph.js";
-import { argumentError, expectCount, expectDType, type InferTable, operand, shapeError } from "./rule.js";
+import { argumentError, expectDType, type InferTable, operands, shapeError } from "./rule.js";
 
 /** The shape after reducing the axes. */
 export function reduceShape(shape: Shape, axes: readonly number[], keepdims: boolean): Shape {
@@ -18,8 +18,7 @@ const NEEDS_ELEMENTS: ReadonlySet<Op> = new Set<Op>(["ReduceMean", "ReduceMax", 
 
 function reduce(op: ReduceOp) {
   return (inputs: readonly ValueType[], { axes, keepdims }: ReduceAttributes): readonly ValueType[] => {
-    expectCount(op, inputs, 1);
-    const x = operand(op, inputs, 0);
+    const [x] = operands(op, inputs, 1);
     expectDType(op, x);
     for (const axis of axes) {
       if (normalizeAxis(axis, x.shape.length, op) !== axis)
@@ -37,8 +36,7 @@ function argReduce(op: ArgOp) {
     inputs: readonly ValueType[],
     { axis, keepdims }: { readonly axis: number; readonly keepdims: boolean },
   ): readonly ValueType[] => {
-    expectCount(op, inputs, 1);
-    const x = operand(op, inputs, 0);
+    const [x] = operands(op, inputs, 1);
     expectDType(op, x);
     normalizeAxis(axis, x.shape.length, op);
     if (x.shape[axis] === 0) throw shapeError(op, "reduces no elements");
@@ -51,8 +49,7 @@ export const reduceInfer: InferTable<OpOf<"reduce">> = {
   ArgMax: argReduce("ArgMax"),
   ArgMin: argReduce("ArgMin"),
   TopK: (inputs, { axis, k }) => {
-    expectCount("TopK", inputs, 1);
-    const x = operand("TopK", inputs, 0);
+    const [x] = operands("TopK", inputs, 1);
     expectDType("TopK", x);
     normalizeAxis(axis, x.shape.length, "TopK");
     const size = x.shape[axis] ?? 0;
@@ -65,8 +62,7 @@ export const reduceInfer: InferTable<OpOf<"reduce">> = {
     ];
   },
   CumSum: (inputs, { axis }) => {
-    expectCount("CumSum", inputs, 1);
-    const x = operand("CumSum", inputs, 0);
+    const [x] = operands("CumSum", inputs, 1);
     expectDType("CumSum", x);
     normalizeAxis(axis, x.shape.length, "CumSum");
     elementCount(x.shape, "CumSum");

@@ -1,5 +1,5 @@
 import type { DType } from "../../dtype.js";
-import { MpError } from "../../errors.js";
+import { dtypeMismatch, invalid, type MpError, shapeMismatch } from "../../errors.js";
 import { formatShape, type Shape, sameShape } from "../../shape.js";
 import type { Op, OpAttributes } from "../attributes.js";
 import type { ValueType } from "../graph.js";
@@ -11,21 +11,37 @@ export type InferRule<K extends Op> = (
 ) => readonly ValueType[];
 export type InferTable<O extends Op> = { readonly [K in O]: InferRule<K> };
 
-/** The operand at an index. @throws MP_INVALID_ARGUMENT when it is missing */
-export function operand(op: Op, inputs: readonly ValueType[], index: number): ValueType {
-  const input = inputs[index];
-  if (input === undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", `${op}: operand ${index} is missing, got ${inputs.length}`);
-  }
-  return input;
+/** The first operand. @throws MP_INVALID_ARGUMENT when it is missing */
+export function firstOperand(op: Op, inputs: readonly ValueType[]): ValueType {
+  const first = inputs[0];
+  if (first === undefined) throw argumentError(op, "operand 0 is missing, got 0");
+  return first;
 }
 
 /** @throws MP_INVALID_ARGUMENT for a number of operands outside min … max */
 export function expectCount(op: Op, inputs: readonly ValueType[], min: number, max: number = min): void {
   if (inputs.length < min || inputs.length > max) {
     const wanted = min === max ? `${min}` : `${min} to ${max}`;
-    throw new MpError("MP_INVALID_ARGUMENT", `${op}: takes ${wanted} operands, got ${inputs.length}`);
+    throw argumentError(op, `takes ${wanted} operands, got ${inputs.length}`);
   }
+}
+
+type Operands = {
+  readonly 1: readonly [ValueType];
+  readonly 2: readonly [ValueType, ValueType];
+  readonly 3: readonly [ValueType, ValueType, ValueType];
+  readonly 5: readonly [ValueType, ValueType, ValueType, ValueType, ValueType];
+};
+
+/** The required operands. @throws MP_INVALID_ARGUMENT for a number of operands outside min … max */
+export function operands<N extends keyof Operands>(
+  op: Op,
+  inputs: readonly ValueType[],
+  min: N,
+  max: number = min,
+): Operands[N] {
+  expectCount(op, inputs, min, max);
+  return inputs as Operands[N];
 }
 
 /** @throws MP_DTYPE_MISMATCH for a dtype outside the list; the default list holds the dtypes that the op supports */
@@ -36,24 +52,20 @@ export function expectDType(
   what = "operand",
 ): void {
   if (!allowed.includes(type.dtype)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
-      `${op}: ${what} is ${type.dtype}, takes ${allowed.join(", ")}; cast it first`,
-      { details: { dtypes: [type.dtype] } },
-    );
+    throw dtypeMismatch(`${op}: ${what} is ${type.dtype}, takes ${allowed.join(", ")}; cast it first`, {
+      details: { dtypes: [type.dtype] },
+    });
   }
 }
 
 /** @throws MP_DTYPE_MISMATCH when operands differ */
 export function expectSameDType(op: Op, inputs: readonly ValueType[]): void {
-  const first = operand(op, inputs, 0).dtype;
+  const first = firstOperand(op, inputs).dtype;
   for (const input of inputs) {
     if (input.dtype !== first) {
-      throw new MpError(
-        "MP_DTYPE_MISMATCH",
-        `${op}: operands are ${first} and ${input.dtype}; cast one of them`,
-        { details: { dtypes: [first, input.dtype] } },
-      );
+      throw dtypeMismatch(`${op}: operands are ${first} and ${input.dtype}; cast one of them`, {
+        details: { dtypes: [first, input.dtype] },
+      });
     }
   }
 }
@@ -61,10 +73,7 @@ export function expectSameDType(op: Op, inputs: readonly ValueType[]): void {
 /** @throws MP_SHAPE_MISMATCH */
 export function expectShape(op: Op, got: Shape, want: Shape, what: string): void {
   if (!sameShape(got, want)) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${op}: ${what} has shape ${formatShape(got)}, needs ${formatShape(want)}`,
-    );
+    throw shapeMismatch(`${op}: ${what} has shape ${formatShape(got)}, needs ${formatShape(want)}`);
   }
 }
 
@@ -81,9 +90,9 @@ export function expectIntegers(
 }
 
 export function shapeError(op: Op, message: string): MpError<"MP_SHAPE_MISMATCH"> {
-  return new MpError("MP_SHAPE_MISMATCH", `${op}: ${message}`);
+  return shapeMismatch(`${op}: ${message}`);
 }
 
 export function argumentError(op: Op, message: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return new MpError("MP_INVALID_ARGUMENT", `${op}: ${message}`);
+  return invalid(`${op}: ${message}`);
 }

@@ -1,5 +1,13 @@
 import type { OpOf } from "../families.js";
-import { argumentError, expectCount, expectDType, expectShape, type InferTable, operand } from "./rule.js";
+import {
+  argumentError,
+  expectCount,
+  expectDType,
+  expectShape,
+  firstOperand,
+  type InferTable,
+  operands,
+} from "./rule.js";
 
 export const sourceInfer: InferTable<OpOf<"source">> = {
   Constant: (inputs, { value }) => {
@@ -14,11 +22,10 @@ export const sourceInfer: InferTable<OpOf<"source">> = {
     return [{ dtype, shape: [Math.max(0, Math.ceil((limit - start) / delta))] }];
   },
   RandomBits: (inputs, { shape }) => {
-    expectCount("RandomBits", inputs, 1);
-    const drawn = operand("RandomBits", inputs, 0);
+    const [drawn] = operands("RandomBits", inputs, 1);
     expectDType("RandomBits", drawn, ["i32"], "drawn");
     expectShape("RandomBits", drawn.shape, [], "drawn");
     return [{ dtype: "i32", shape }];
   },
-  Barrier: (inputs) => [operand("Barrier", inputs, 0)],
+  Barrier: (inputs) => [firstOperand("Barrier", inputs)],
 };

@@ -3,14 +3,13 @@ import type { Op } from "../attributes.js";
 import { FAMILIES, type OpOf, rowsOf } from "../families.js";
 import type { ValueType } from "../graph.js";
 import { opTable } from "../op-table.js";
-import { argumentError, expectCount, expectDType, type InferTable, operand } from "./rule.js";
+import { argumentError, expectDType, type InferTable, operands } from "./rule.js";
 
 type Rule = (inputs: readonly ValueType[]) => readonly ValueType[];
 
 function unary(op: Op): Rule {
   return (inputs) => {
-    expectCount(op, inputs, 1);
-    const x = operand(op, inputs, 0);
+    const [x] = operands(op, inputs, 1);
     expectDType(op, x);
     return [{ dtype: opTable[op].result ?? x.dtype, shape: x.shape }];
   };
@@ -24,8 +23,7 @@ export const unaryInfer: InferTable<OpOf<"unary">> = {
     return unary("Clip")(inputs);
   },
   Cast: (inputs, { to }) => {
-    expectCount("Cast", inputs, 1);
-    const x = operand("Cast", inputs, 0);
+    const [x] = operands("Cast", inputs, 1);
     const storageOnly = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
     if ((storageOnly(x.dtype) && !isFloat(to)) || (storageOnly(to) && !isFloat(x.dtype))) {
       throw argumentError("Cast", `${x.dtype} to ${to}: the f8 dtypes convert from and to floats only`);
