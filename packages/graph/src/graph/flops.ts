@@ -20,11 +20,11 @@ export const perResult =
   (_: readonly ValueType[], outputs: readonly ValueType[]): number =>
     count * size(outputs, 0);
 
-/** Counts `count` operations per element of the first operand. */
+/** Counts `count` operations per element of the first operand, and `ofResult` per element of the first result. */
 export const perOperand =
-  (count: number) =>
-  (inputs: readonly ValueType[]): number =>
-    count * size(inputs, 0);
+  (count: number, ofResult = 0) =>
+  (inputs: readonly ValueType[], outputs: readonly ValueType[]): number =>
+    count * size(inputs, 0) + ofResult * size(outputs, 0);
 
 export const windowSize = (kernelShape: readonly number[]): number =>
   kernelShape.reduce((product, length) => product * length, 1);

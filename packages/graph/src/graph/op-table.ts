@@ -47,6 +47,11 @@ type Row = OpRow<Op>["cast"];
 const both = (category: CastCategory): Row => ({ f16: category, bf16: category });
 const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
 
+/** What the rows of sums of products share, of sums in general, and of what divides by a sum. */
+const product = { dtypes: FLOATS, cast: both("low"), sums: true, ulp: 64 } as const;
+const sum = { dtypes: FLOATS, cast: row("deny", "f32"), sums: true } as const;
+const normalized = { dtypes: FLOATS, cast: row("f32", "between"), sums: true, ulp: 16 } as const;
+
 /**
  * One row for each operator. With f16, ops that leave its range (exponentials, powers, sums) stay in f32, and so do
  * infer, between, widest and clear ops downstream of a deny op, up to the next low, f32 or fixed op. bf16 has the
@@ -99,18 +104,9 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Xor: { dtypes: BOOL, cast: both("fixed"), result: "bool", flops: perResult(1) },
   Where: { dtypes: DTYPES, cast: both("widest"), exact: true, flops: perResult(1) },
 
-  MatMul: {
-    dtypes: FLOATS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
-    flops: (inputs, outputs) => 2 * size(outputs, 0) * (inputs[0]?.shape.at(-1) ?? 0),
-  },
+  MatMul: { ...product, flops: (inputs, outputs) => 2 * size(outputs, 0) * (inputs[0]?.shape.at(-1) ?? 0) },
   Gemm: {
-    dtypes: FLOATS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
+    ...product,
     flops: (inputs, outputs, { transA, alpha, beta }) => {
       const terms = 2 * (inputs[0]?.shape[transA ? 0 : 1] ?? 0);
       const bias = inputs[2] === undefined ? 0 : beta === 1 ? 1 : 2;
@@ -118,10 +114,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
     },
   },
   Einsum: {
+    ...product,
     dtypes: NUMBERS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
     flops: (inputs, _, { equation }) =>
       contractionFlops(
         readContraction(
@@ -133,10 +127,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
 
   /** Two products, and a softmax of the scores; 1 for a mask, 3 for a softcap. */
   Attention: {
-    dtypes: FLOATS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
+    ...product,
     flops: (inputs, outputs, { softcap }) => {
       const [size = 0, keys = 0] = [inputs[1]?.shape[3], inputs[1]?.shape[2]];
       const rows = (outputs[0]?.shape ?? []).slice(0, 3).reduce((product, length) => product * length, 1);
@@ -146,53 +137,25 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   },
 
   Conv: {
-    dtypes: FLOATS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
+    ...product,
     flops: (inputs, outputs) => size(outputs, 0) * (2 * taps(inputs[1]) + (inputs[2] === undefined ? 0 : 1)),
   },
   ConvTranspose: {
-    dtypes: FLOATS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
+    ...product,
     flops: (inputs, outputs) =>
       2 * size(inputs, 0) * taps(inputs[1]) + (inputs[2] === undefined ? 0 : size(outputs, 0)),
   },
 
-  ReduceSum: { dtypes: NUMBERS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(1) },
-  ReduceMean: {
-    dtypes: FLOATS,
-    cast: row("deny", "f32"),
-    sums: true,
-    ulp: 64,
-    flops: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
-  },
+  ReduceSum: { ...sum, dtypes: NUMBERS, ulp: 64, flops: perOperand(1) },
+  ReduceMean: { ...sum, ulp: 64, flops: perOperand(1, 1) },
   ReduceMax: { dtypes: NUMBERS, cast: both("widest"), exact: true, flops: perOperand(1) },
   ReduceMin: { dtypes: NUMBERS, cast: both("widest"), exact: true, flops: perOperand(1) },
-  ReduceProd: { dtypes: NUMBERS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(1) },
-  ReduceL1: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(2) },
-  ReduceL2: {
-    dtypes: FLOATS,
-    cast: row("deny", "f32"),
-    sums: true,
-    ulp: 64,
-    flops: (inputs, outputs) => 2 * size(inputs, 0) + size(outputs, 0),
-  },
-  ReduceLogSum: {
-    dtypes: FLOATS,
-    cast: row("deny", "f32"),
-    sums: true,
-    flops: (inputs, outputs) => size(inputs, 0) + size(outputs, 0),
-  },
-  ReduceLogSumExp: {
-    dtypes: FLOATS,
-    cast: row("deny", "f32"),
-    sums: true,
-    flops: (inputs, outputs) => 4 * size(inputs, 0) + 2 * size(outputs, 0),
-  },
-  ReduceSumSquare: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, ulp: 64, flops: perOperand(2) },
+  ReduceProd: { ...sum, dtypes: NUMBERS, ulp: 64, flops: perOperand(1) },
+  ReduceL1: { ...sum, ulp: 64, flops: perOperand(2) },
+  ReduceL2: { ...sum, ulp: 64, flops: perOperand(2, 1) },
+  ReduceLogSum: { ...sum, flops: perOperand(1, 1) },
+  ReduceLogSumExp: { ...sum, flops: perOperand(4, 2) },
+  ReduceSumSquare: { ...sum, ulp: 64, flops: perOperand(2) },
   ArgMax: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
   ArgMin: { dtypes: NUMBERS, cast: both("widest"), flops: perOperand(1) },
   /** Counts one operation per element; the number of comparisons of a sort depends on the engine. */
@@ -215,43 +178,18 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   },
 
   /** Maximum 1, subtraction 1, exponential 1, sum 1, division 1. */
-  Softmax: { dtypes: FLOATS, cast: row("f32", "between"), sums: true, ulp: 16, flops: perOperand(5) },
-  LogSoftmax: { dtypes: FLOATS, cast: row("deny", "f32"), sums: true, flops: perOperand(5) },
-  SoftmaxCrossEntropyLoss: {
-    dtypes: FLOATS,
-    cast: row("deny", "f32"),
-    sums: true,
-    flops: (inputs) => 5 * size(inputs, 0) + 2 * size(inputs, 1),
-  },
-  NegativeLogLikelihoodLoss: {
-    dtypes: FLOATS,
-    cast: row("deny", "f32"),
-    sums: true,
-    flops: (inputs) => 2 * size(inputs, 1),
-  },
+  Softmax: { ...normalized, flops: perOperand(5) },
+  LogSoftmax: { ...sum, flops: perOperand(5) },
+  SoftmaxCrossEntropyLoss: { ...sum, flops: (inputs) => 5 * size(inputs, 0) + 2 * size(inputs, 1) },
+  NegativeLogLikelihoodLoss: { ...sum, flops: (inputs) => 2 * size(inputs, 1) },
   /** Mean 1, center 1, variance 2, scaling by 1/std and by the weights 2; a bias 1. */
   LayerNormalization: {
-    dtypes: FLOATS,
-    cast: row("f32", "between"),
-    sums: true,
-    ulp: 16,
+    ...normalized,
     flops: (inputs) => (inputs[2] === undefined ? 6 : 7) * size(inputs, 0),
   },
-  RMSNormalization: {
-    dtypes: FLOATS,
-    cast: row("f32", "between"),
-    sums: true,
-    ulp: 16,
-    flops: perOperand(4),
-  },
+  RMSNormalization: { ...normalized, flops: perOperand(4) },
   /** Mean 1, center 1, variance 2, scale 1, shift 1. */
-  BatchNormalization: {
-    dtypes: FLOATS,
-    cast: row("f32", "between"),
-    sums: true,
-    ulp: 64,
-    flops: perOperand(6),
-  },
+  BatchNormalization: { ...normalized, ulp: 64, flops: perOperand(6) },
 
   Reshape: { dtypes: DTYPES, cast: both("clear"), moves: "view", flops: none },
   Transpose: { dtypes: DTYPES, cast: both("clear"), moves: "copies", flops: none },
@@ -292,20 +230,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
     flops: (inputs, _, { kernelShape }) => size(inputs, 0) * (windowSize(kernelShape) + 1),
   },
   /** Center 1, the two sums 3, dx 5. */
-  BatchNormalizationGradient: {
-    dtypes: FLOATS,
-    cast: row("f32", "between"),
-    sums: true,
-    ulp: 64,
-    flops: perOperand(9),
-  },
-  ConvWeightGradient: {
-    dtypes: FLOATS,
-    cast: both("low"),
-    sums: true,
-    ulp: 64,
-    flops: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]),
-  },
+  BatchNormalizationGradient: { ...normalized, ulp: 64, flops: perOperand(9) },
+  ConvWeightGradient: { ...product, flops: (inputs, outputs) => 2 * size(inputs, 1) * taps(outputs[0]) },
   // Fixes an order of execution, which moving a cast upstream of it would undo.
   Barrier: { dtypes: DTYPES, cast: both("widest"), moves: "view", flops: none },
 };
