@@ -1,6 +1,6 @@
 import { callback, oneOf, optional } from "../argument-checks.js";
 import { isFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { dtypeMismatch, MpError } from "../errors.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
 import { formatType } from "../graph/format-type.js";
 import type { AnyNode, Graph, Value, ValueType } from "../graph/graph.js";
@@ -214,8 +214,7 @@ function checkCotangent(cotangent: Tensor, path: string, input: Tensor, builder:
   const what = `customGradient: the cotangent of ${inputName(path)}`;
   Tensor.valueIn(cotangent, builder, what);
   if (!isFloat(input.dtype)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
+    throw dtypeMismatch(
       `${what} must be undefined, since ${input.dtype} has no gradient; got ${formatType(cotangent)}`,
     );
   }

@@ -1,5 +1,5 @@
 import { isComputeFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { dtypeMismatch, invalid, shapeMismatch } from "../errors.js";
 import { formatType } from "../graph/format-type.js";
 import { producers, type Value } from "../graph/graph.js";
 import { hoistInvariants } from "../graph/scan/hoist-invariants.js";
@@ -146,21 +146,17 @@ export function grad<P, A extends readonly unknown[]>(
 function lossFirst(returned: Returned, hasAux: boolean): readonly [loss: Tensor, aux: unknown] {
   const [loss, aux] = hasAux && Array.isArray(returned) ? (returned as readonly unknown[]) : [returned, []];
   if (!isTensor(loss)) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       `valueAndGrad: the function returns ${hasAux ? "[loss, aux]" : "its loss"}, a Tensor; got ${Array.isArray(returned) ? "an array (for [loss, aux] pass hasAux: true)" : typeof returned}`,
     );
   }
   if (loss.shape.length !== 0) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `valueAndGrad: the loss must be a scalar, got ${formatType(loss)}; take its mean`,
-      { details: { shape: loss.shape } },
-    );
+    throw shapeMismatch(`valueAndGrad: the loss must be a scalar, got ${formatType(loss)}; take its mean`, {
+      details: { shape: loss.shape },
+    });
   }
   if (!isComputeFloat(loss.dtype)) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
+    throw dtypeMismatch(
       `valueAndGrad: the loss must be f32, f16 or bf16, got ${loss.dtype}; cast its inputs to f32`,
       { details: { dtype: loss.dtype } },
     );
@@ -170,8 +166,7 @@ function lossFirst(returned: Returned, hasAux: boolean): readonly [loss: Tensor,
 
 function expectDifferentiable(leaf: Tensor, path: string): void {
   if (isComputeFloat(leaf.dtype)) return;
-  throw new MpError(
-    "MP_DTYPE_MISMATCH",
+  throw dtypeMismatch(
     `valueAndGrad: the first argument${path === "" ? "" : ` at ${path}`} is ${leaf.dtype}, which has no gradient; pass it as a later argument, or cast it to f32`,
     { details: { path, dtype: leaf.dtype } },
   );
@@ -179,8 +174,7 @@ function expectDifferentiable(leaf: Tensor, path: string): void {
 
 function scalarSeed(seed: Tensor): Tensor {
   if (isTensor(seed) && seed.shape.length === 0 && isComputeFloat(seed.dtype)) return seed;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     `valueAndGrad: the seed must be a floating scalar tensor, got ${isTensor(seed) ? String(seed) : typeof seed}`,
   );
 }

@@ -113,6 +113,7 @@ class BackwardPass {
     return {
       attributes: node.attributes,
       inputTypes: node.inputs,
+      inputType: (index) => operand(node.inputs, index),
       outputTypes: node.outputs,
       input: (index) => read(operand(node.inputs, index)),
       output: (index) => read(operand(node.outputs, index)),

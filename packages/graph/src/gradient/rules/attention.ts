@@ -7,7 +7,7 @@ import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { attentionShares } from "./attention-shares.js";
 import {
-  type GradientSite,
+  type GradientRule,
   type GradientTable,
   narrow,
   swapLast,
@@ -22,14 +22,10 @@ import {
  * dK = scale · dSᵀ·Q (Dao et al., arXiv 2205.14135). P is computed again from Q and K, behind a barrier so that neither
  * it nor the scores of the forward pass are kept. Each product transposes its smaller matrix: dV = (gᵀ·P)ᵀ.
  */
-function attentionGradient(site: GradientSite<"Attention">): readonly (Tensor | undefined)[] {
-  const { attributes, gradient, input, inputTypes, outputTypes, needs } = site;
-  const [queryType, keyType, valueType, maskType] = inputTypes as readonly [
-    ValueType,
-    ValueType,
-    ValueType,
-    ValueType?,
-  ];
+const attentionGradient: GradientRule<"Attention"> = (site) => {
+  const { attributes, gradient, input, inputType, inputTypes, outputTypes, needs } = site;
+  const [queryType, keyType, valueType] = [inputType(0), inputType(1), inputType(2)];
+  const maskType = inputTypes[3];
   if (outputTypes[0]?.shape.includes(0) || keyType.shape[2] === 0)
     return inputTypes.map((type, index) => (needs(index) ? zeroGradient(type) : undefined));
   const g = gradient(0);
@@ -58,7 +54,7 @@ function attentionGradient(site: GradientSite<"Attention">): readonly (Tensor | 
     needs(2) ? forValue() : undefined,
     needsMask ? forMask(maskType) : undefined,
   ];
-}
+};
 
 export const attentionGradients: GradientTable<OpOf<"attention">> = {
   Attention: attentionGradient,

@@ -247,8 +247,7 @@ class Closing {
 
   /** The nodes that the results need, in order, and the forward values and gradients that they start from. */
   #needed(): { readonly nodes: readonly AnyNode[]; readonly entering: readonly Value[] } {
-    const makers = new Map<Value, AnyNode>();
-    for (const node of this.#source.nodes) for (const output of node.outputs) makers.set(output, node);
+    const makers = producers(this.#source);
     const rules = customRules(this.#source.nodes);
     const nodes = new Set<AnyNode>();
     const entering = new Set<Value>();

@@ -3,18 +3,15 @@ import { emitAll } from "../../trace/emit.js";
 import { add, mul, sub } from "../../trace/ops/binary.js";
 import { reshape } from "../../trace/ops/movement.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
+import { type GradientRule, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
 
 /**
  * One node computes all three gradients, since engines have a kernel for them. Gradients that reach the statistics
  * themselves are added to dx: d mean/dx = 1/n and d variance/dx = 2 · (x - mean)/n.
  */
-function batchNormalizationGradient(
-  site: GradientSite<"BatchNormalization">,
-): readonly (Tensor | undefined)[] {
-  const { attributes, gradient, input, inputTypes, output, receives, needs } = site;
-  const [type, scaleType, biasType] = inputTypes;
-  if (type === undefined || scaleType === undefined || biasType === undefined) return [];
+const batchNormalizationGradient: GradientRule<"BatchNormalization"> = (site) => {
+  const { attributes, gradient, input, inputType, output, receives, needs } = site;
+  const type = inputType(0);
   const [dx, dscale, dbias] = receives(0)
     ? emitAll(
         "BatchNormalizationGradient",
@@ -42,10 +39,10 @@ function batchNormalizationGradient(
   };
   return [
     needs(0) ? forX() : undefined,
-    dscale && narrow(dscale, scaleType),
-    dbias && narrow(dbias, biasType),
+    dscale && narrow(dscale, inputType(1)),
+    dbias && narrow(dbias, inputType(2)),
   ];
-}
+};
 
 export const batchNormalizationGradients: GradientTable<OpOf<"batch-normalization">> = {
   BatchNormalization: batchNormalizationGradient,

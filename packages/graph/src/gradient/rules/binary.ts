@@ -25,12 +25,11 @@ import {
 
 /** The gradient of an operand, summed over the axes along which the operand was repeated; undefined if not needed. */
 function forOperand<K extends Op>(
-  { needs, inputTypes }: GradientSite<K>,
+  { needs, inputType }: GradientSite<K>,
   index: number,
   make: () => Tensor,
 ): Tensor | undefined {
-  const type = inputTypes[index];
-  return type !== undefined && needs(index) ? unbroadcast(make(), type.shape) : undefined;
+  return needs(index) ? unbroadcast(make(), inputType(index).shape) : undefined;
 }
 
 const PREDICATE = { zero: "its output is bool" };

@@ -5,7 +5,7 @@ import type { Shape } from "../../shape.js";
 import { emit } from "../../trace/emit.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
-import type { GradientSite, GradientTable } from "./rule.js";
+import type { GradientTable } from "./rule.js";
 
 type Attributes = OpAttributes["Conv"];
 
@@ -30,9 +30,6 @@ function remainders(
   });
 }
 
-const shapeAt = (site: Pick<GradientSite<"Conv">, "inputTypes">, index: number): Shape =>
-  site.inputTypes[index]?.shape ?? [];
-
 /** Sums over all axes but the channels'. */
 const biasGradient = (g: Tensor): Tensor =>
   reduceSum(g, { axes: g.shape.flatMap((_, axis) => (axis === 1 ? [] : [axis])) });
@@ -47,30 +44,30 @@ const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: At
  */
 export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
   Conv: (site) => {
-    const { attributes, input, needs, inputTypes } = site;
+    const { attributes, input, needs, inputType, inputTypes } = site;
     const g = site.gradient(0);
-    const outputPadding = remainders(shapeAt(site, 0), shapeAt(site, 1), attributes);
+    const outputPadding = remainders(inputType(0).shape, inputType(1).shape, attributes);
     return [
       needs(0)
         ? emit("ConvTranspose", [g, input(1)], { ...pickWindow(attributes), outputPadding })
         : undefined,
-      needs(1) ? forWeights(input(0), g, shapeAt(site, 1), attributes) : undefined,
+      needs(1) ? forWeights(input(0), g, inputType(1).shape, attributes) : undefined,
       inputTypes.length > 2 && needs(2) ? biasGradient(g) : undefined,
     ];
   },
   ConvTranspose: (site) => {
-    const { attributes, input, needs, inputTypes } = site;
+    const { attributes, input, needs, inputType, inputTypes } = site;
     const g = site.gradient(0);
     return [
       needs(0) ? emit("Conv", [g, input(1)], pickWindow(attributes)) : undefined,
-      needs(1) ? forWeights(g, input(0), shapeAt(site, 1), attributes) : undefined,
+      needs(1) ? forWeights(g, input(0), inputType(1).shape, attributes) : undefined,
       inputTypes.length > 2 && needs(2) ? biasGradient(g) : undefined,
     ];
   },
   ConvWeightGradient: (site) => {
-    const { attributes, input, needs } = site;
+    const { attributes, input, needs, inputType } = site;
     const g = site.gradient(0);
-    const outputPadding = remainders(shapeAt(site, 0), g.shape, attributes);
+    const outputPadding = remainders(inputType(0).shape, g.shape, attributes);
     return [
       needs(0)
         ? emit("ConvTranspose", [input(1), g], { ...pickWindow(attributes), outputPadding })

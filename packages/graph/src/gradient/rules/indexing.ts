@@ -4,7 +4,7 @@ import { gatherElements, gatherND, scatterElements, scatterND } from "../../trac
 import { concat, expand, pad, reshape, transpose, unsqueeze } from "../../trace/ops/movement.js";
 import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, zeroGradient } from "./rule.js";
+import { type GradientRule, type GradientTable, zeroGradient } from "./rule.js";
 
 const ADD = { reduction: "add" } as const;
 
@@ -12,14 +12,10 @@ const ADD = { reduction: "add" } as const;
  * Adds rows into zeros, with the gathered axis first: an embedding's gradient is one ScatterND. A single literal
  * index takes a slice, so its gradient is put back by padding.
  */
-function gatherGradient({
-  attributes: { axis },
-  gradient,
-  input,
-  inputTypes: [data, indices],
-  literal,
-}: GradientSite<"Gather">): readonly (Tensor | undefined)[] {
-  if (data === undefined || indices === undefined) return [];
+const gatherGradient: GradientRule<"Gather"> = (site) => {
+  const { axis } = site.attributes;
+  const { gradient, input, inputType, literal } = site;
+  const [data, indices] = [inputType(0), inputType(1)];
   const position = literal(1);
   if (position !== undefined && indices.shape.length === 0) {
     const size = data.shape[axis] ?? 0;
@@ -39,16 +35,12 @@ function gatherGradient({
   const summed = scatterND(rows, positions, transpose(gradient(0), front), ADD);
   const back = data.shape.map((_, index) => (index === axis ? 0 : index < axis ? index + 1 : index));
   return [transpose(summed, back)];
-}
+};
 
 /** ScatterND has no batch axes: the batch becomes one more coordinate of every index. */
-function gatherNDGradient({
-  attributes: { batchDims },
-  gradient,
-  input,
-  inputTypes: [data, indices],
-}: GradientSite<"GatherND">): readonly (Tensor | undefined)[] {
-  if (data === undefined || indices === undefined) return [];
+const gatherNDGradient: GradientRule<"GatherND"> = ({ attributes, gradient, input, inputType }) => {
+  const { batchDims } = attributes;
+  const [data, indices] = [inputType(0), inputType(1)];
   if (batchDims === 0) return [scatterND(zeroGradient(data), input(1), gradient(0), ADD)];
   const batch = elementCount(data.shape.slice(0, batchDims), "GatherND");
   const inner = indices.shape.slice(batchDims);
@@ -62,39 +54,33 @@ function gatherNDGradient({
     ...data.shape.slice(batchDims + (inner.at(-1) ?? 0)),
   ]);
   return [reshape(scatterND(rows, positions, updates, ADD), data.shape)];
-}
+};
 
 const UNSCATTERABLE = "a scatter that multiplies or takes extrema; scatter into zeros and combine afterwards";
 
 export const indexingGradients: GradientTable<OpOf<"indexing">> = {
   Gather: gatherGradient,
-  GatherElements: ({ attributes: { axis }, gradient, input, inputTypes: [data] }) => [
-    data === undefined
-      ? undefined
-      : scatterElements(zeroGradient(data), input(1), gradient(0), { axis, reduction: "add" }),
+  GatherElements: ({ attributes: { axis }, gradient, input, inputType }) => [
+    scatterElements(zeroGradient(inputType(0)), input(1), gradient(0), { axis, ...ADD }),
   ],
   GatherND: gatherNDGradient,
   // With reduction none, overwritten elements get no gradient; repeated indices are undefined there, as in ONNX.
-  ScatterElements: ({ attributes: { axis, reduction }, gradient, input, inputTypes, needs, refuse }) => {
+  ScatterElements: ({ attributes: { axis, reduction }, gradient, input, inputType, needs, refuse }) => {
     if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
-    const [, , updates] = inputTypes;
     const keepRest = (): Tensor =>
-      reduction === "add" || updates === undefined
+      reduction === "add"
         ? gradient(0)
-        : scatterElements(gradient(0), input(1), zeroGradient(updates), { axis });
+        : scatterElements(gradient(0), input(1), zeroGradient(inputType(2)), { axis });
     return [
       needs(0) ? keepRest() : undefined,
       undefined,
       needs(2) ? gatherElements(gradient(0), input(1), axis) : undefined,
     ];
   },
-  ScatterND: ({ attributes: { reduction }, gradient, input, inputTypes, needs, refuse }) => {
+  ScatterND: ({ attributes: { reduction }, gradient, input, inputType, needs, refuse }) => {
     if (reduction !== "none" && reduction !== "add") return refuse(UNSCATTERABLE);
-    const [, , updates] = inputTypes;
     const keepRest = (): Tensor =>
-      reduction === "add" || updates === undefined
-        ? gradient(0)
-        : scatterND(gradient(0), input(1), zeroGradient(updates));
+      reduction === "add" ? gradient(0) : scatterND(gradient(0), input(1), zeroGradient(inputType(2)));
     return [
       needs(0) ? keepRest() : undefined,
       undefined,

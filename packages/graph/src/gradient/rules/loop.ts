@@ -12,7 +12,7 @@ import { type GradientRule, type GradientTable, gradientDType, zeroGradient } fr
  * steps; terms that are matrix products or sums over rows are computed for all steps at once, outside of the scan.
  */
 const scanGradient: GradientRule<"Scan"> = (site) => {
-  const { attributes, inputTypes } = site;
+  const { attributes, inputType } = site;
   const { body, carries, length, reverse } = attributes;
   const backward = backwardBody(attributes, site, site.differentiate);
   const residual = (value: Value): Tensor => {
@@ -30,7 +30,7 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
   const accumulated = backward.gradients.filter(({ isAccumulated }) => isAccumulated);
   const starts = [
     ...backward.carries.map((position) => site.gradient(position)),
-    ...accumulated.map(({ input }) => zeroGradient({ dtype: "f32", shape: inputTypes[input]?.shape ?? [] })),
+    ...accumulated.map(({ input }) => zeroGradient({ dtype: "f32", shape: inputType(input).shape })),
   ];
   const stackedFrom = starts.length + backward.elements.length;
   const results: readonly Tensor[] = emitScan(
@@ -41,7 +41,7 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
     },
     { body: backward.body, length, reverse: !reverse, saved: 0 },
   );
-  const gradients: (Tensor | undefined)[] = inputTypes.map(() => undefined);
+  const gradients: (Tensor | undefined)[] = site.inputTypes.map(() => undefined);
   backward.carries.forEach((position, index) => {
     gradients[position] = results[index];
   });
@@ -49,7 +49,7 @@ const scanGradient: GradientRule<"Scan"> = (site) => {
     gradients[position] = results[starts.length + index];
   });
   for (const { input, terms, isAccumulated } of backward.gradients) {
-    const dtype = gradientDType(inputTypes[input]?.dtype ?? "f32");
+    const dtype = gradientDType(inputType(input).dtype);
     const sums = terms.map(({ sources, emit }) => emit(sources.map(readSource)));
     const position = backward.carries.length + accumulated.findIndex((other) => other.input === input);
     if (isAccumulated) sums.push(cast(results[position] as Tensor, dtype));

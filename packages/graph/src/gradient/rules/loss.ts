@@ -1,5 +1,5 @@
 import type { OpOf } from "../../graph/families.js";
-import { elementCount, type Shape } from "../../shape.js";
+import { elementCount } from "../../shape.js";
 import { add, div, equal, mul, sub, where } from "../../trace/ops/binary.js";
 import { gather, gatherElements, scatterElements, scatterND } from "../../trace/ops/indexing.js";
 import { expand, reshape, unsqueeze } from "../../trace/ops/movement.js";
@@ -7,7 +7,14 @@ import { reduceSum } from "../../trace/ops/reduce.js";
 import { literal } from "../../trace/ops/source.js";
 import { exp, neg } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  narrow,
+  wide,
+  zeroGradient,
+} from "./rule.js";
 
 type Site = GradientSite<OpOf<"loss">>;
 
@@ -50,12 +57,12 @@ const asColumn = (factor: Tensor): Tensor => (factor.shape.length === 0 ? factor
 
 /** dL/dw[c]: the sum of base · nll over the labels c; for `mean`, of base · (nll - loss). */
 function weightGradient(site: Site, { columns, base, masked }: Labels, logProbabilities: Tensor): Tensor {
-  const labelShape: Shape = site.inputTypes[1]?.shape ?? [];
+  const labelShape = site.inputType(1).shape;
   const nll = neg(reshape(gatherElements(wide(logProbabilities), columns, 1), labelShape));
   const excess = site.attributes.reduction === "mean" ? sub(nll, wide(site.output(0))) : nll;
   const parts = masked(mul(excess, base));
   const positions = reshape(columns, [...labelShape, 1]);
-  const zeros = zeroGradient({ dtype: "f32", shape: site.inputTypes[2]?.shape ?? [] });
+  const zeros = zeroGradient({ dtype: "f32", shape: site.inputType(2).shape });
   return scatterND(zeros, positions, parts, { reduction: "add" });
 }
 
@@ -63,12 +70,9 @@ function weightGradient(site: Site, { columns, base, masked }: Labels, logProbab
  * dL/d scores = (softmax - onehot) · f in three passes over [N, C]: exp of the saved log-probabilities,
  * -1 scattered to the labels, and the product with f.
  */
-function softmaxCrossEntropyGradient(
-  site: GradientSite<"SoftmaxCrossEntropyLoss">,
-): readonly (Tensor | undefined)[] {
-  const { gradient, inputTypes, needs, output, receives } = site;
-  const [scores, , weights] = inputTypes;
-  if (scores === undefined) return [];
+const softmaxCrossEntropyGradient: GradientRule<"SoftmaxCrossEntropyLoss"> = (site) => {
+  const { gradient, inputType, needs, output, receives } = site;
+  const weights = site.inputTypes[2];
   const labels = receives(0) ? readLabels(site as unknown as Site) : undefined;
 
   const forScores = (): Tensor | undefined => {
@@ -84,7 +88,7 @@ function softmaxCrossEntropyGradient(
       const through = sub(g, mul(probabilities, reduceSum(g, { axes: [1], keepdims: true })));
       sum = sum === undefined ? through : add(sum, through);
     }
-    return sum === undefined ? undefined : narrow(sum, scores);
+    return sum === undefined ? undefined : narrow(sum, inputType(0));
   };
   return [
     needs(0) ? forScores() : undefined,
@@ -93,15 +97,12 @@ function softmaxCrossEntropyGradient(
       ? narrow(weightGradient(site as unknown as Site, labels, output(1)), weights)
       : undefined,
   ];
-}
+};
 
 /** dL/d logp is -f at the labels and 0 elsewhere. */
-function negativeLogLikelihoodGradient(
-  site: GradientSite<"NegativeLogLikelihoodLoss">,
-): readonly (Tensor | undefined)[] {
-  const { input, inputTypes, needs } = site;
-  const [scores, , weights] = inputTypes;
-  if (scores === undefined) return [];
+const negativeLogLikelihoodGradient: GradientRule<"NegativeLogLikelihoodLoss"> = (site) => {
+  const { input, needs } = site;
+  const [scores, weights] = [site.inputType(0), site.inputTypes[2]];
   const labels = readLabels(site as unknown as Site);
   const forScores = (): Tensor => {
     const updates = expand(asColumn(neg(labels.factor)), labels.columns.shape);
@@ -115,7 +116,7 @@ function negativeLogLikelihoodGradient(
       ? narrow(weightGradient(site as unknown as Site, labels, input(0)), weights)
       : undefined,
   ];
-}
+};
 
 export const lossGradients: GradientTable<OpOf<"loss">> = {
   SoftmaxCrossEntropyLoss: softmaxCrossEntropyGradient,

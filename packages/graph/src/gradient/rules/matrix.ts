@@ -6,7 +6,14 @@ import { einsum, gemm, matMul } from "../../trace/ops/matrix.js";
 import { expand, reshape } from "../../trace/ops/movement.js";
 import { range } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, swapLast, toShape, unbroadcast } from "./rule.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  swapLast,
+  toShape,
+  unbroadcast,
+} from "./rule.js";
 
 /** Reshapes [..., m, k] to [rows, k]. */
 function asRows(x: Tensor): Tensor {
@@ -19,19 +26,11 @@ function asRows(x: Tensor): Tensor {
  * With g = dL/d(A·B): dL/dA = g·Bᵀ and dL/dB = Aᵀ·g. If B is a single matrix, each is one Gemm over all rows of A,
  * which transposes by a flag; batches of matrices on both sides need a Transpose.
  */
-function matMulGradient({
-  gradient,
-  input,
-  inputTypes,
-  outputTypes,
-  needs,
-}: GradientSite<"MatMul">): readonly (Tensor | undefined)[] {
-  const [aShape, bShape] = inputTypes.map((type) => type.shape);
-  const [out] = outputTypes;
-  if (aShape === undefined || bShape === undefined || out === undefined) return [];
+const matMulGradient: GradientRule<"MatMul"> = ({ gradient, input, inputType, needs }) => {
+  const [aShape, bShape] = [inputType(0).shape, inputType(1).shape];
   const left = aShape.length === 1 ? [1, ...aShape] : aShape;
   const right = bShape.length === 1 ? [...bShape, 1] : bShape;
-  const batch = out.shape.slice(0, Math.max(left.length, right.length) - 2);
+  const batch = gradient(0).shape.slice(0, Math.max(left.length, right.length) - 2);
   const g = toShape(gradient(0), [...batch, left.at(-2) ?? 1, right.at(-1) ?? 1]);
   const a = (): Tensor => toShape(input(0), left);
   const b = (): Tensor => toShape(input(1), right);
@@ -46,19 +45,14 @@ function matMulGradient({
     needs(0) ? toShape(unbroadcast(matMul(g, swapLast(b())), left), aShape) : undefined,
     needs(1) ? toShape(unbroadcast(matMul(swapLast(a()), g), right), bShape) : undefined,
   ];
-}
+};
 
 /**
  * Y = alpha · A'·B' + beta · C: dA' = alpha · g·B'ᵀ, dB' = alpha · A'ᵀ·g, dC = beta · g summed to C's shape. If the
  * operand itself was transposed, the transposed product is computed instead.
  */
-function gemmGradient({
-  attributes: { alpha, beta, transA, transB },
-  gradient,
-  input,
-  inputTypes,
-  needs,
-}: GradientSite<"Gemm">): readonly (Tensor | undefined)[] {
+const gemmGradient: GradientRule<"Gemm"> = ({ attributes, gradient, input, inputTypes, needs }) => {
+  const { alpha, beta, transA, transB } = attributes;
   const g = gradient(0);
   const product = (x: Tensor, y: Tensor, flipX: boolean, flipY: boolean): Tensor =>
     gemm(x, y, undefined, { transA: flipX, transB: flipY, alpha });
@@ -75,7 +69,7 @@ function gemmGradient({
     needs(1) ? forB() : undefined,
     inputTypes.length > 2 && needs(2) ? forC() : undefined,
   ];
-}
+};
 
 /**
  * The gradient of an operand is an Einsum again: the gradient takes the operand's place, and the operand's term

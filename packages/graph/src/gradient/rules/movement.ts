@@ -4,19 +4,12 @@ import { add } from "../../trace/ops/binary.js";
 import { concat, pad, reshape, slice, split, transpose } from "../../trace/ops/movement.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import type { Tensor } from "../../trace/tensor.js";
-import {
-  type GradientRule,
-  type GradientSite,
-  type GradientTable,
-  toShape,
-  unbroadcast,
-  zeroGradient,
-} from "./rule.js";
+import { type GradientRule, type GradientTable, toShape, unbroadcast, zeroGradient } from "./rule.js";
 
 type ShapeOp = "Reshape" | "Squeeze" | "Unsqueeze";
 
-const backToShape: GradientRule<ShapeOp> = ({ gradient, inputTypes: [x] }) => [
-  x === undefined ? undefined : toShape(gradient(0), x.shape),
+const backToShape: GradientRule<ShapeOp> = ({ gradient, inputType }) => [
+  toShape(gradient(0), inputType(0).shape),
 ];
 
 /** Inserts step - 1 zeros behind each element of the axis. */
@@ -31,12 +24,8 @@ function dilate(x: Tensor, axis: number, step: number): Tensor {
 }
 
 /** Puts zeros around the gradient, which is reversed for a negative step and dilated for steps of more than 1. */
-function sliceGradient({
-  attributes,
-  gradient,
-  inputTypes: [x],
-}: GradientSite<"Slice">): readonly (Tensor | undefined)[] {
-  if (x === undefined) return [];
+const sliceGradient: GradientRule<"Slice"> = ({ attributes, gradient, inputType }) => {
+  const x = inputType(0);
   let g = gradient(0);
   if (elementCount(g.shape, "Slice") === 0) return [zeroGradient(x)];
   const pads = x.shape.map((): readonly [number, number] => [0, 0]);
@@ -55,15 +44,10 @@ function sliceGradient({
     pads[axis] = [before, size - before - (g.shape[axis] ?? 0)];
   });
   return [pads.every(([before, after]) => before === 0 && after === 0) ? g : pad(g, pads)];
-}
+};
 
 /** One Split if several parts are wanted, otherwise one Slice. */
-function concatGradient({
-  attributes: { axis },
-  gradient,
-  inputTypes,
-  needs,
-}: GradientSite<"Concat">): readonly (Tensor | undefined)[] {
+const concatGradient: GradientRule<"Concat"> = ({ attributes: { axis }, gradient, inputTypes, needs }) => {
   const sizes = inputTypes.map((type) => type.shape[axis] ?? 0);
   const wanted = sizes.flatMap((_, index) => (needs(index) ? [index] : []));
   const [only] = wanted;
@@ -71,7 +55,7 @@ function concatGradient({
   const start = sizes.slice(0, only).reduce((sum, size) => sum + size, 0);
   const part = slice(gradient(0), [{ axis, start, end: start + (sizes[only] ?? 0) }]);
   return sizes.map((_, index) => (index === only ? part : undefined));
-}
+};
 
 type PadMode = "constant" | "reflect" | "edge";
 
@@ -101,31 +85,23 @@ function unpadAxis(g: Tensor, axis: number, before: number, after: number, mode:
   return total;
 }
 
-function padGradient({
-  attributes: { pads, mode },
-  gradient,
-  inputTypes: [x],
-}: GradientSite<"Pad">): readonly (Tensor | undefined)[] {
-  const rank = x?.shape.length ?? 0;
+const padGradient: GradientRule<"Pad"> = ({ attributes: { pads, mode }, gradient, inputType }) => {
+  const rank = inputType(0).shape.length;
   let g = gradient(0);
   for (let axis = 0; axis < rank; axis++) {
     const [before, after] = [pads[axis] ?? 0, pads[rank + axis] ?? 0];
     if (before > 0 || after > 0) g = unpadAxis(g, axis, before, after, mode);
   }
   return [g];
-}
+};
 
 /** Reshapes [r·d, …] to [r, d, …] and sums over the repeats. */
-function tileGradient({
-  attributes: { repeats },
-  gradient,
-  inputTypes: [x],
-}: GradientSite<"Tile">): readonly (Tensor | undefined)[] {
-  if (x === undefined) return [];
+const tileGradient: GradientRule<"Tile"> = ({ attributes: { repeats }, gradient, inputType }) => {
+  const x = inputType(0);
   if (sameShape(gradient(0).shape, x.shape)) return [gradient(0)];
   const apart = x.shape.flatMap((size, axis) => [repeats[axis] ?? 1, size]);
   return [reduceSum(reshape(gradient(0), apart), { axes: repeats.map((_, axis) => 2 * axis) })];
-}
+};
 
 export const movementGradients: GradientTable<OpOf<"movement">> = {
   Reshape: backToShape,
@@ -145,9 +121,7 @@ export const movementGradients: GradientTable<OpOf<"movement">> = {
       axis,
     ),
   ],
-  Expand: ({ gradient, inputTypes: [x] }) => [
-    x === undefined ? undefined : unbroadcast(gradient(0), x.shape),
-  ],
+  Expand: ({ gradient, inputType }) => [unbroadcast(gradient(0), inputType(0).shape)],
   Pad: padGradient,
   Tile: tileGradient,
 };

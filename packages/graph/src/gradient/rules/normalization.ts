@@ -4,17 +4,21 @@ import { add, div, mul, sub } from "../../trace/ops/binary.js";
 import { reduceMean, reduceSum, reduceSumSquare } from "../../trace/ops/reduce.js";
 import { exp, reciprocal, sqrt } from "../../trace/ops/unary.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, narrow, unbroadcast, wide } from "./rule.js";
+import {
+  type GradientRule,
+  type GradientSite,
+  type GradientTable,
+  narrow,
+  unbroadcast,
+  wide,
+} from "./rule.js";
 
 /** Rounds once at the end. These rules compute in f32, since sums of products with few significant bits cancel. */
 const back = <K extends OpOf<"normalization">>(
-  { inputTypes }: GradientSite<K>,
+  { inputType }: GradientSite<K>,
   index: number,
   gradient: Tensor,
-): Tensor | undefined => {
-  const type = inputTypes[index];
-  return type === undefined ? undefined : narrow(unbroadcast(gradient, type.shape), type);
-};
+): Tensor => narrow(unbroadcast(gradient, inputType(index).shape), inputType(index));
 
 const lastAxes = (shape: readonly number[], first: number): readonly number[] =>
   shape.flatMap((_, axis) => (axis < first ? [] : [axis]));
@@ -24,11 +28,9 @@ const lastAxes = (shape: readonly number[], first: number): readonly number[] =>
  * (h - mean(h) - x̂ · mean(h · x̂)). Gradients that reach mean and r themselves, as in second derivatives, are added
  * to the two means: d mean/dx = 1/n and dr/dx = -r² · x̂/n.
  */
-function layerNormalizationGradient(
-  site: GradientSite<"LayerNormalization">,
-): readonly (Tensor | undefined)[] {
+const layerNormalizationGradient: GradientRule<"LayerNormalization"> = (site) => {
   const { attributes, gradient, input, inputTypes, output, receives, needs } = site;
-  const shape = inputTypes[0]?.shape ?? [];
+  const { shape } = site.inputType(0);
   const axes = lastAxes(shape, attributes.axis);
   const g = wide(gradient(0));
   const r = output(2);
@@ -48,13 +50,14 @@ function layerNormalizationGradient(
     needs(1) ? back(site, 1, mul(g, normalized)) : undefined,
     inputTypes.length > 2 && needs(2) ? back(site, 2, g) : undefined,
   ];
-}
+};
 
 /** y = x̂ · scale, x̂ = x · r, r = 1/√(mean(x²) + ε): dx = r · (h - x̂ · mean(h · x̂)) with h = g · scale. */
-function rmsNormalizationGradient(site: GradientSite<"RMSNormalization">): readonly (Tensor | undefined)[] {
-  const { attributes, gradient, input, inputTypes, needs } = site;
-  const axes = lastAxes(inputTypes[0]?.shape ?? [], attributes.axis);
-  const count = elementCount((inputTypes[0]?.shape ?? []).slice(attributes.axis), "RMSNormalization");
+const rmsNormalizationGradient: GradientRule<"RMSNormalization"> = (site) => {
+  const { attributes, gradient, input, needs } = site;
+  const { shape } = site.inputType(0);
+  const axes = lastAxes(shape, attributes.axis);
+  const count = elementCount(shape.slice(attributes.axis), "RMSNormalization");
   const g = wide(gradient(0));
   const x = wide(input(0));
   const meanSquare = mul(reduceSumSquare(x, { axes, keepdims: true }), 1 / count);
@@ -69,7 +72,7 @@ function rmsNormalizationGradient(site: GradientSite<"RMSNormalization">): reado
     needs(0) ? back(site, 0, forX()) : undefined,
     needs(1) ? back(site, 1, mul(g, normalized)) : undefined,
   ];
-}
+};
 
 export const normalizationGradients: GradientTable<OpOf<"normalization">> = {
   // y · (g - Σ g·y)

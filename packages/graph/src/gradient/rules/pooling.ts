@@ -6,7 +6,7 @@ import { add, mul } from "../../trace/ops/binary.js";
 import { expand, pad, reshape, slice } from "../../trace/ops/movement.js";
 import { constant } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
-import { type GradientSite, type GradientTable, narrow, wide } from "./rule.js";
+import { type GradientRule, type GradientTable, narrow, wide } from "./rule.js";
 
 /** The window along one axis. */
 interface Step {
@@ -57,12 +57,8 @@ function spread(x: Tensor, axis: number, { kernel, stride, dilation, begin, size
 }
 
 /** Divides each window's dy by the window's divisor and adds it to all its positions, axis by axis, in f32. */
-function averagePoolGradient({
-  attributes,
-  gradient,
-  inputTypes: [x],
-}: GradientSite<"AveragePool">): readonly (Tensor | undefined)[] {
-  if (x === undefined) return [];
+const averagePoolGradient: GradientRule<"AveragePool"> = ({ attributes, gradient, inputType }) => {
+  const x = inputType(0);
   const spatial = x.shape.slice(2);
   const counts = tapCounts(spatial, attributes);
   let result = wide(gradient(0));
@@ -87,7 +83,7 @@ function averagePoolGradient({
     result = spread(result, index + 2, { kernel, stride, dilation, begin, size });
   });
   return [narrow(result, x)];
-}
+};
 
 export const poolingGradients: GradientTable<OpOf<"pooling">> = {
   MaxPool: ({ attributes, gradient, input, output }) => [

@@ -16,12 +16,12 @@ import {
   zeroGradient,
 } from "./rule.js";
 
-type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputTypes">;
+type Site = Pick<GradientSite<ReduceOp>, "attributes" | "gradient" | "input" | "output" | "inputType">;
 
 /** Reshapes a reduced value so that it broadcasts against the operand; a scalar stays as it is. */
-function keepAxes({ attributes, inputTypes }: Site, reduced: Tensor): Tensor {
+function keepAxes({ attributes, inputType }: Site, reduced: Tensor): Tensor {
   if (reduced.shape.length === 0) return reduced;
-  return toShape(reduced, reduceShape(inputTypes[0]?.shape ?? [], attributes.axes, true));
+  return toShape(reduced, reduceShape(inputType(0).shape, attributes.axes, true));
 }
 
 /** Builds a rule from x, y and the gradient of y; y and its gradient keep the reduced axes. */
@@ -39,7 +39,7 @@ const rule =
     return [make({ g, x, y }, site as Site)];
   };
 
-const spread = (g: Tensor, { inputTypes }: Site): Tensor => expand(g, inputTypes[0]?.shape ?? []);
+const spread = (g: Tensor, { inputType }: Site): Tensor => expand(g, inputType(0).shape);
 
 /** Splits the gradient equally among all elements that equal the extremum. */
 const shares = rule<"ReduceMax" | "ReduceMin">(({ g, x, y }, { attributes: { axes } }) => {
@@ -68,8 +68,7 @@ const INDICES = { zero: "its output is an index" };
 export const reduceGradients: GradientTable<OpOf<"reduce">> = {
   ReduceSum: rule(({ g }, site) => spread(g, site)),
   ReduceMean: rule(({ g }, site) => {
-    const count =
-      elementCount(site.inputTypes[0]?.shape ?? [], "ReduceMean") / elementCount(g.shape, "ReduceMean");
+    const count = elementCount(site.inputType(0).shape, "ReduceMean") / elementCount(g.shape, "ReduceMean");
     return spread(cast(div(wide(g), count), g.dtype), site);
   }),
   ReduceMax: shares,
@@ -89,8 +88,8 @@ export const reduceGradients: GradientTable<OpOf<"reduce">> = {
   ReduceSumSquare: rule(({ g, x }) => mul(x(), mul(g, 2))),
   ArgMax: INDICES,
   ArgMin: INDICES,
-  TopK: ({ attributes: { axis }, gradient, output, inputTypes: [x] }) => [
-    x === undefined ? undefined : scatterElements(zeroGradient(x), output(1), gradient(0), { axis }),
+  TopK: ({ attributes: { axis }, gradient, output, inputType }) => [
+    scatterElements(zeroGradient(inputType(0)), output(1), gradient(0), { axis }),
   ],
   CumSum: ({ attributes: { axis, exclusive, reverse }, gradient }) => [
     cumSum(gradient(0), axis, { exclusive, reverse: !reverse }),

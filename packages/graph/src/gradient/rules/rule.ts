@@ -16,6 +16,8 @@ import type { Differentiate } from "./gradient-request.js";
 export interface GradientSite<K extends Op> {
   readonly attributes: OpAttributes[K];
   readonly inputTypes: readonly ValueType[];
+  /** The type of an operand that type inference requires. */
+  readonly inputType: (index: number) => ValueType;
   readonly outputTypes: readonly ValueType[];
   readonly input: (index: number) => Tensor;
   readonly output: (index: number) => Tensor;

@@ -1,6 +1,6 @@
 import { bytesPerElement, type DType } from "../../dtype.js";
 import type { GraphBuilder } from "../../graph/build/builder.js";
-import { type AnyNode, isNode, type Value } from "../../graph/graph.js";
+import { type AnyNode, isNode, producers, type Value } from "../../graph/graph.js";
 import { elementCount, type Shape } from "../../shape.js";
 import { gemm } from "../../trace/ops/matrix.js";
 import { reshape } from "../../trace/ops/movement.js";
@@ -28,8 +28,7 @@ export interface StepSum {
 
 /** Splits a value that is summed over all steps into terms. `isPerStep`: whether a value may differ between steps. */
 export function stepTerms(builder: GraphBuilder, sum: Value, isPerStep: (value: Value) => boolean): StepSum {
-  const makers = new Map<Value, AnyNode>();
-  for (const node of builder.nodes) for (const output of node.outputs) makers.set(output, node);
+  const makers = producers(builder);
   const terms: StepTerm[] = [];
   const rest: Value[] = [];
   const split = (value: Value): void => {

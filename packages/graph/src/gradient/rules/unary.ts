@@ -85,7 +85,5 @@ export const unaryGradients: GradientTable<OpOf<"unary">> = {
   IsNaN: PREDICATE,
   IsInf: PREDICATE,
   Identity: ({ gradient }) => [gradient(0)],
-  Cast: ({ gradient, inputTypes: [x] }) => [
-    x === undefined ? undefined : cast(gradient(0), gradientDType(x.dtype)),
-  ],
+  Cast: ({ gradient, inputType }) => [cast(gradient(0), gradientDType(inputType(0).dtype))],
 };
