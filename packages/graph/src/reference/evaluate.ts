@@ -1,5 +1,5 @@
 import { isFloat } from "../dtype.js";
-import { MpError } from "../errors.js";
+import { dtypeMismatch, invalid, shapeMismatch } from "../errors.js";
 import { formatType } from "../graph/format-type.js";
 import type { Graph, ValueType } from "../graph/graph.js";
 import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
@@ -48,11 +48,11 @@ export function evaluateRaw(
   const arithmetic = arithmetics[mode];
   const unknown = Object.keys(inputs).find((name) => graph.inputs.every((input) => input.name !== name));
   if (unknown !== undefined) {
-    throw new MpError("MP_INVALID_ARGUMENT", `evaluate: the graph has no input "${unknown}"`);
+    throw invalid(`evaluate: the graph has no input "${unknown}"`);
   }
   const operands = graph.inputs.map(({ name, value }): Operand => {
     const given = inputs[name];
-    if (given === undefined) throw new MpError("MP_INVALID_ARGUMENT", `evaluate: input "${name}" is missing`);
+    if (given === undefined) throw invalid(`evaluate: input "${name}" is missing`);
     return { dtype: value.dtype, shape: value.shape, data: take(name, given, value, arithmetic) };
   });
   const results = runGraph(graph, operands, arithmetic);
@@ -61,14 +61,10 @@ export function evaluateRaw(
 
 function take(name: string, given: HostTensor | RawTensor, type: ValueType, arithmetic: Arithmetic): Store {
   if (given.dtype !== type.dtype) {
-    throw new MpError(
-      "MP_DTYPE_MISMATCH",
-      `evaluate: input "${name}" is ${given.dtype}, the graph takes ${formatType(type)}`,
-    );
+    throw dtypeMismatch(`evaluate: input "${name}" is ${given.dtype}, the graph takes ${formatType(type)}`);
   }
   if (!sameShape(given.shape, type.shape) || given.data.length !== countElements(type.shape)) {
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
+    throw shapeMismatch(
       `evaluate: input "${name}" is ${formatType(given)}, the graph takes ${formatType(type)}`,
     );
   }

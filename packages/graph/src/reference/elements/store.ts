@@ -35,8 +35,8 @@ export function readIndices(input: Operand): Int32Array {
 }
 
 /**
- * The same store under a type that allows moving elements of any dtype. Only for code that copies between two stores of
- * one dtype.
+ * The same store under a type that allows moving elements of any dtype. Only for code that moves, adds or multiplies
+ * elements of stores of one dtype.
  */
 export function readElements(store: Store): Float64Array {
   return store as Float64Array;

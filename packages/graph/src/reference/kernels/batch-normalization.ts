@@ -6,6 +6,7 @@ import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
 import { type FloatStore, operand, readFloats } from "../elements/store.js";
 import { countElements } from "../elements/strided.js";
+import { inverseDeviations } from "./normalization.js";
 
 interface Layout {
   readonly batch: number;
@@ -51,19 +52,6 @@ function channelSums(
   return sums;
 }
 
-const scaleValues = (values: FloatStore, by: (x: number, index: number) => number): FloatStore =>
-  values.map(by);
-
-/** 1 / √(variance + ε). */
-function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
-  const small = arithmetic.attribute(epsilon);
-  const shifted = scaleValues(variance, (x) => x + small);
-  return scaleValues(
-    scaleValues(shifted, (x) => Math.sqrt(x)),
-    (x) => 1 / x,
-  );
-}
-
 /** Subtracts from each x the mean of its channel. */
 function centerValues(layout: Layout, x: FloatStore, mean: FloatStore, arithmetic: Arithmetic): FloatStore {
   const result = arithmetic.floats(x.length);
@@ -76,19 +64,12 @@ function centerValues(layout: Layout, x: FloatStore, mean: FloatStore, arithmeti
 export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization">> = {
   BatchNormalization: (inputs, { epsilon }, outputs, arithmetic) => {
     const layout = findLayout(operand(inputs, 0).shape);
-    const [x, scale, bias] = [0, 1, 2].map((index) => readFloats(operand(inputs, index))) as [
-      FloatStore,
-      FloatStore,
-      FloatStore,
-    ];
+    const [x, scale, bias] = inputs.map(readFloats) as [FloatStore, FloatStore, FloatStore];
     const count = layout.batch * layout.plane;
-    const mean = scaleValues(
-      channelSums(layout, (at) => x[at] as number, arithmetic),
-      (sum) => sum / count,
-    );
+    const mean = channelSums(layout, (at) => x[at] as number, arithmetic).map((sum) => sum / count);
     const y = centerValues(layout, x, mean, arithmetic);
     const squares = channelSums(layout, (at) => (y[at] as number) ** 2, arithmetic);
-    const variance = scaleValues(squares, (sum) => sum / count);
+    const variance = squares.map((sum) => sum / count);
     const inverse = inverseDeviations(variance, epsilon, arithmetic);
     forEachElement(layout, (at, channel) => {
       y[at] = (y[at] as number) * (inverse[channel] as number);
@@ -101,18 +82,17 @@ export const batchNormalizationKernels: ReferenceTable<OpOf<"batch-normalization
   /** dx = scale · r · (dy - Σdy/n - (x - mean) · r² · Σ(dy · (x - mean))/n), r = 1 / √(variance + ε). */
   BatchNormalizationGradient: (inputs, { epsilon }, outputs, arithmetic) => {
     const layout = findLayout(operand(inputs, 1).shape);
-    const [dy, x, scale, mean, variance] = [0, 1, 2, 3, 4].map((index) =>
-      readFloats(operand(inputs, index)),
-    ) as [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
+    type Floats = [FloatStore, FloatStore, FloatStore, FloatStore, FloatStore];
+    const [dy, x, scale, mean, variance] = inputs.map(readFloats) as Floats;
     const count = layout.batch * layout.plane;
     const inverse = inverseDeviations(variance, epsilon, arithmetic);
     const difference = centerValues(layout, x, mean, arithmetic);
     const shift = channelSums(layout, (at) => dy[at] as number, arithmetic);
     const slope = channelSums(layout, (at) => (dy[at] as number) * (difference[at] as number), arithmetic);
-    const dscale = scaleValues(slope, (sum, channel) => sum * (inverse[channel] as number));
-    const meanShift = scaleValues(shift, (sum) => sum / count);
-    const meanSlope = scaleValues(dscale, (sum, channel) => (sum / count) * (inverse[channel] as number));
-    const factor = scaleValues(inverse, (r, channel) => r * (scale[channel] as number));
+    const dscale = slope.map((sum, channel) => sum * (inverse[channel] as number));
+    const meanShift = shift.map((sum) => sum / count);
+    const meanSlope = dscale.map((sum, channel) => (sum / count) * (inverse[channel] as number));
+    const factor = inverse.map((r, channel) => r * (scale[channel] as number));
     const dx = difference;
     forEachElement(layout, (at, channel) => {
       dx[at] = (dx[at] as number) * (meanSlope[channel] as number);

@@ -6,10 +6,9 @@ import { MpError } from "../../errors.js";
 import type { OpOf } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../elements/big-integers.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
-import { type BigStore, isBig, type NumberStore, operand } from "../elements/store.js";
+import { type BigStore, isBig, type NumberStore, operand, readElements } from "../elements/store.js";
 import { broadcastStrides, countElements, forEachRun } from "../elements/strided.js";
 import { type ArithmeticLoop, addLoop, divLoop, mulLoop, subLoop } from "./arithmetic-loops.js";
-import { whereKernel } from "./where.js";
 
 interface BinaryRule {
   readonly number: (a: number, b: number) => number;
@@ -123,6 +122,23 @@ const floorMod: BinaryRule = {
 
 const modByDividend: BinaryKernel = binary({ number: (a, b) => a % b });
 const modByDivisor: BinaryKernel = binary(floorMod);
+
+/** A selection, not arithmetic: NaN and infinity in the operand not selected have no effect. */
+const whereKernel: ReferenceKernel<"Where"> = (inputs, _, outputs, arithmetic) => {
+  const { dtype, shape } = outputType(outputs);
+  const condition = operand(inputs, 0).data;
+  const x = readElements(operand(inputs, 1).data);
+  const y = readElements(operand(inputs, 2).data);
+  const out = arithmetic.allocate(dtype, countElements(shape));
+  const to = readElements(out);
+  const strides = inputs.map((input) => broadcastStrides(input.shape, shape));
+  forEachRun(shape, strides, ([c = 0, i = 0, j = 0], [dc = 0, di = 0, dj = 0], length, at) => {
+    for (let k = 0; k < length; k++) {
+      to[at + k] = (condition[c + k * dc] !== 0 ? x[i + k * di] : y[j + k * dj]) as number;
+    }
+  });
+  return [out];
+};
 
 export const binaryKernels: ReferenceTable<OpOf<"binary">> = {
   Add: binary({ number: (a, b) => a + b, big: (a, b) => a + b, floatLoop: addLoop }),

@@ -46,14 +46,10 @@ function rowMeans(
 }
 
 /** Replaces the variance by 1 / √(variance + ε). */
-function inverseDeviation(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
+export function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
   const small = arithmetic.attribute(epsilon);
-  for (let row = 0; row < variance.length; row++) {
-    variance[row] = (variance[row] as number) + small;
-    variance[row] = Math.sqrt(variance[row] as number);
-    variance[row] = 1 / (variance[row] as number);
-  }
-  return variance;
+  const deviations = variance.map((x) => x + small).map((x) => Math.sqrt(x));
+  return deviations.map((x) => 1 / x);
 }
 
 export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
@@ -72,7 +68,7 @@ export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
       y[at] = (data[at] as number) - (means[Math.floor(at / width)] as number);
     }
     const variance = rowMeans(y, rows, (value) => value * value, arithmetic);
-    const inverse = inverseDeviation(variance, epsilon, arithmetic);
+    const inverse = inverseDeviations(variance, epsilon, arithmetic);
     for (let at = 0; at < y.length; at++) {
       y[at] = (y[at] as number) * (inverse[Math.floor(at / width)] as number);
     }
@@ -87,7 +83,7 @@ export const normalizationKernels: ReferenceTable<OpOf<"normalization">> = {
     const rows = countElements(x.shape.slice(0, axis));
     const width = data.length / rows;
     const squares = rowMeans(data, rows, (value) => value * value, arithmetic);
-    const inverse = inverseDeviation(squares, epsilon, arithmetic);
+    const inverse = inverseDeviations(squares, epsilon, arithmetic);
     const y = arithmetic.floats(data.length);
     for (let at = 0; at < y.length; at++) {
       y[at] = (data[at] as number) * (inverse[Math.floor(at / width)] as number);

@@ -2,13 +2,18 @@
 // rounded, and the final result is rounded to the dtype; integers wrap. NaN propagates.
 
 import type { DType } from "../../dtype.js";
-import type { OpOf, ReduceOp } from "../../graph/families.js";
+import type { ArgOp, OpOf, ReduceOp } from "../../graph/families.js";
 import { greatestBig, leastBig } from "../elements/big-integers.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
-import { type BigStore, isBig, type NumberStore, operand, readFloats } from "../elements/store.js";
-import { countElements } from "../elements/strided.js";
-import { searchKernels } from "./arg.js";
-import { cumSumKernel } from "./cum-sum.js";
+import {
+  type BigStore,
+  isBig,
+  type NumberStore,
+  operand,
+  readElements,
+  readFloats,
+} from "../elements/store.js";
+import { countElements, viewOfAxis } from "../elements/strided.js";
 import { fold, foldAt, foldBig, foldSum } from "./fold.js";
 
 type Extreme = "least" | "greatest";
@@ -95,6 +100,89 @@ const logSumExp: ReferenceKernel<"ReduceLogSumExp"> = (inputs, { axes }, outputs
   return [arithmetic.round(dtype, sums)];
 };
 
+// Searches along one axis. NaN counts as larger than every number; of equal elements the first wins.
+
+type Comparable = number | bigint;
+
+function isNan(x: Comparable): boolean {
+  return typeof x === "number" && Number.isNaN(x);
+}
+
+/** Whether `x` replaces `best`; NaN replaces all but NaN, in the search for the largest and for the smallest. */
+type Better = (x: Comparable, best: Comparable) => boolean;
+
+function argKernel<K extends ArgOp>(better: Better): ReferenceKernel<K> {
+  return (inputs, attributes) => {
+    const x = operand(inputs, 0);
+    const { outer, size, inner } = viewOfAxis(x.shape, attributes.axis);
+    const out = new Int32Array(outer * inner);
+    for (let block = 0; block < outer; block++) {
+      for (let column = 0; column < inner; column++) {
+        const start = block * size * inner + column;
+        let winner = 0;
+        for (let k = 1; k < size; k++) {
+          const value = x.data[start + k * inner] as Comparable;
+          const best = x.data[start + winner * inner] as Comparable;
+          if (better(value, best) || (isNan(value) && !isNan(best))) winner = k;
+        }
+        out[block * inner + column] = winner;
+      }
+    }
+    return [out];
+  };
+}
+
+/** NaN comes first in a search for the largest, last for the smallest. */
+const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, arithmetic) => {
+  const x = operand(inputs, 0);
+  const { outer, size, inner } = viewOfAxis(x.shape, axis);
+  const values = arithmetic.allocate(outputType(outputs).dtype, outer * k * inner);
+  const indices = new Int32Array(outer * k * inner);
+  const to = readElements(values);
+  const ascending = (a: Comparable, b: Comparable): number =>
+    isNan(a) || isNan(b) ? Number(isNan(a)) - Number(isNan(b)) : a < b ? -1 : a > b ? 1 : 0;
+  for (let block = 0; block < outer; block++) {
+    for (let column = 0; column < inner; column++) {
+      const at = (index: number): number => (block * size + index) * inner + column;
+      const valueAt = (index: number): Comparable => x.data[at(index)] as Comparable;
+      // Array sort is stable: equal elements keep the order of their indices in both directions.
+      const order = Array.from({ length: size }, (_, index) => index).sort((a, b) =>
+        largest ? ascending(valueAt(b), valueAt(a)) : ascending(valueAt(a), valueAt(b)),
+      );
+      for (let rank = 0; rank < k; rank++) {
+        const index = order[rank] as number;
+        const position = (block * k + rank) * inner + column;
+        to[position] = valueAt(index) as number;
+        indices[position] = index;
+      }
+    }
+  }
+  return [values, indices];
+};
+
+/** Cumulative sums along the axis; halves accumulate in f32, and each sum is rounded separately. */
+const cumSum: ReferenceKernel<"CumSum"> = (inputs, { axis, exclusive, reverse }, outputs, arithmetic) => {
+  const x = operand(inputs, 0);
+  const { dtype, shape } = outputType(outputs);
+  const out = arithmetic.allocate(dtype, x.data.length);
+  const { outer, size, inner } = viewOfAxis(shape, axis);
+  const [from, to] = [readElements(x.data), readElements(out)];
+  const zero = (isBig(x.data) ? 0n : 0) as number;
+  const step = reverse ? -inner : inner;
+  // `out` holds the partial sums themselves, so that they are rounded as they are stored.
+  const lag = exclusive ? step : 0;
+  for (let block = 0; block < outer; block++) {
+    for (let column = 0; column < inner; column++) {
+      const start = block * size * inner + column + (reverse ? (size - 1) * inner : 0);
+      for (let k = exclusive ? 1 : 0; k < size; k++) {
+        const at = start + k * step;
+        to[at] = (k === 0 ? zero : (to[at - step] as number)) + (from[at - lag] as number);
+      }
+    }
+  }
+  return [arithmetic.round(dtype, out)];
+};
+
 export const reduceKernels: ReferenceTable<OpOf<"reduce">> = {
   ReduceSum: reduce({ start: 0, step: add, big: (sum, x) => sum + x }),
   ReduceMean: reduce({ start: 0, step: add, finish: (sum, count) => sum / count }),
@@ -111,6 +199,8 @@ export const reduceKernels: ReferenceTable<OpOf<"reduce">> = {
   ReduceLogSum: reduce({ start: 0, step: add, finish: Math.log }),
   ReduceLogSumExp: logSumExp,
   ReduceSumSquare: reduce({ start: 0, step: (sum, x) => sum + x * x }),
-  ...searchKernels,
-  CumSum: cumSumKernel,
+  ArgMax: argKernel((x, best) => x > best),
+  ArgMin: argKernel((x, best) => x < best),
+  TopK: topK,
+  CumSum: cumSum,
 };

@@ -6,9 +6,17 @@ import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { erf, erfc } from "../elements/erf.js";
 import { outputType, type ReferenceKernel, type ReferenceTable } from "../elements/kernel.js";
-import { roundHalfEven } from "../elements/round-half-even.js";
 import { type BigStore, isBig, type NumberStore, operand } from "../elements/store.js";
 import { castKernel } from "./cast.js";
+
+/** Rounds to the nearest integer, halves to the even one; keeps the sign of zero. */
+function roundHalfEven(x: number): number {
+  const magnitude = Math.abs(x);
+  if (!(magnitude < 2 ** 52)) return x;
+  // Doubles from 2^52 have spacing 1, so this addition rounds, ties to even.
+  const rounded = magnitude + 2 ** 52 - 2 ** 52;
+  return x < 0 || Object.is(x, -0) ? -rounded : rounded;
+}
 
 type Fn = (x: number) => number;
 type BigFn = (x: bigint) => bigint;
