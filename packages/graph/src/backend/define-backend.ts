@@ -9,7 +9,7 @@ import type {
   StateOptions,
 } from "../contract/backend.js";
 import type { BackendManifest } from "../contract/manifest.js";
-import { MpError } from "../errors.js";
+import { invalid } from "../errors.js";
 import { validateGraph } from "../graph/build/validate.js";
 import type { Graph } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
@@ -247,8 +247,7 @@ class DefinedBackend<T, S> implements Backend {
   async #download(handle: Handle): Promise<HostTensor> {
     this.#expectAlive();
     const held = this.#handles.find(handle);
-    if (held === undefined)
-      throw new MpError("MP_INVALID_ARGUMENT", "download: takes a handle of this backend");
+    if (held === undefined) throw invalid("download: takes a handle of this backend");
     return this.#definition.storages.download(held);
   }
 
@@ -267,8 +266,7 @@ class DefinedBackend<T, S> implements Backend {
 
   #own(state: State): DefinedState<S> {
     const own = this.#known.get(state);
-    if (own === undefined)
-      throw new MpError("MP_INVALID_ARGUMENT", `${this.name}: the state belongs to another backend`);
+    if (own === undefined) throw invalid(`${this.name}: the state belongs to another backend`);
     own.expectAlive();
     return own;
   }

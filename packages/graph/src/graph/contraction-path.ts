@@ -23,7 +23,7 @@ function operandLabels(operand: Contraction["operands"][number]): string {
   return [...new Set(operand)].filter((label) => label !== undefined).join("");
 }
 
-const only = (labels: string, holds: (label: string) => boolean): string =>
+export const only = (labels: string, holds: (label: string) => boolean): string =>
   [...labels].filter(holds).join("");
 
 /** The product of the labels' sizes. */

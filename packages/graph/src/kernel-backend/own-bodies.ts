@@ -1,5 +1,5 @@
+import { copyTensor } from "../backend/copy-of.js";
 import { type AnyNode, isNode } from "../graph/graph.js";
-import type { HostTensor } from "../host/host-tensor.js";
 
 /**
  * Copies the constants in a scan's body, since a kernel reads them in each run, when their host data may have
@@ -11,8 +11,7 @@ export function withOwnConstants(node: AnyNode): AnyNode {
   const nodes = body.nodes.map((inner): AnyNode => {
     if (!isNode(inner, "Constant")) return withOwnConstants(inner as AnyNode);
     const { value } = inner.attributes;
-    const copy = { ...value, data: value.data.slice() } as HostTensor;
-    return { ...inner, attributes: { ...inner.attributes, value: copy } } as AnyNode;
+    return { ...inner, attributes: { ...inner.attributes, value: copyTensor(value) } } as AnyNode;
   });
   return { ...node, attributes: { ...node.attributes, body: { ...body, nodes } } } as AnyNode;
 }

@@ -4,17 +4,16 @@ import { ulpDistance } from "../float-format/ulp.js";
 import { ADDING_OPS } from "../graph/adding-ops.js";
 import { GraphBuilder } from "../graph/build/builder.js";
 import type { AddingOp } from "../graph/families.js";
-import type { Graph, Value } from "../graph/graph.js";
+import type { Value } from "../graph/graph.js";
 import { type HostTensor, tensor } from "../host/host-tensor.js";
 import { elementCount, type Shape } from "../shape.js";
+import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
 import { sumProbeTable } from "./sum-probe-table.js";
 
 /** A graph to run once, with a function that evaluates the results. */
-export interface SumProbe {
-  readonly graph: Graph;
-  readonly inputs: Readonly<Record<string, HostTensor>>;
+export interface SumProbe extends ProbeGraph {
   /** The operators that did not accumulate in f32 and round once. A missing result counts as wrong. */
-  narrow(results: Readonly<Record<string, HostTensor | undefined>>): readonly AddingOp[];
+  narrow(results: ProbeResults): readonly AddingOp[];
 }
 
 interface Expected {

@@ -6,7 +6,7 @@
 import { type DType, isFloat, isHalf } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
-import { contractionPath, extent, type Pairing } from "../graph/contraction-path.js";
+import { contractionPath, extent, only, type Pairing } from "../graph/contraction-path.js";
 import { type Contraction, readContraction } from "../graph/einsum-equation.js";
 import type { AnyNode, Graph, GraphNode, Origin, Value } from "../graph/graph.js";
 import { type Shape, sameShape } from "../shape.js";
@@ -107,12 +107,10 @@ class Expansion {
   }
 
   #product(a: Labeled, b: Labeled, { summed: over, result }: Pick<Pairing, "summed" | "result">): Labeled {
-    const of = (labels: string, holds: (label: string) => boolean): string =>
-      [...labels].filter(holds).join("");
-    const batch = of(result, (label) => a.labels.includes(label) && b.labels.includes(label));
-    const summed = of(a.labels, (label) => over.includes(label));
-    const rows = of(a.labels, (label) => !b.labels.includes(label));
-    const columns = of(b.labels, (label) => !a.labels.includes(label));
+    const batch = only(result, (label) => a.labels.includes(label) && b.labels.includes(label));
+    const summed = only(a.labels, (label) => over.includes(label));
+    const rows = only(a.labels, (label) => !b.labels.includes(label));
+    const columns = only(b.labels, (label) => !a.labels.includes(label));
     // The result's own order saves a transposition.
     const { output } = this.#contraction;
     const position = (labels: string): number =>
@@ -124,7 +122,11 @@ class Expansion {
         ? this.#byElements(a, b, { batch, rows, columns, summed })
         : batch === ""
           ? this.#gemm(a, b, { rows, columns, summed })
-          : this.#matMul(a, b, { batch, rows, columns, summed });
+          : this.#emit(
+              "MatMul",
+              [this.#grouped(a, [batch, rows, summed]), this.#grouped(b, [batch, summed, columns])],
+              {},
+            );
     const labels = batch + rows + columns;
     return { value: this.#reshaped(value, this.#shapeOf(labels)), labels };
   }
@@ -136,18 +138,6 @@ class Expansion {
     const left = this.#grouped(a, transA ? [summed, rows] : [rows, summed]);
     const right = this.#grouped(b, transB ? [columns, summed] : [summed, columns]);
     return this.#emit("Gemm", [left, right], { transA, transB, alpha: 1, beta: 1 });
-  }
-
-  #matMul(
-    a: Labeled,
-    b: Labeled,
-    { batch, rows, columns, summed }: Roles & { readonly batch: string },
-  ): Value {
-    return this.#emit(
-      "MatMul",
-      [this.#grouped(a, [batch, rows, summed]), this.#grouped(b, [batch, summed, columns])],
-      {},
-    );
   }
 
   /** Multiplies element by element, for products without a sum and for integers, which Gemm does not take. */

@@ -1,8 +1,8 @@
 /** Normalization of channels by statistics of the batch, or by given ones. */
-import { MpError } from "../../errors.js";
+import { shapeMismatch } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { checkOptions, type OptionNames } from "../../options.js";
-import { formatShape } from "../../shape.js";
+import { formatShape, type Shape } from "../../shape.js";
 import { asTensor, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { add, mul, sub } from "./binary.js";
@@ -21,6 +21,17 @@ function readEpsilon(options: BatchNormalizationOptions): number {
   const { epsilon = 1e-5 } = options;
   checkAttribute("BatchNormalization", "epsilon", epsilon);
   return epsilon;
+}
+
+/** @throws MP_SHAPE_MISMATCH for a part that has not one number for each channel of that shape */
+export function expectPerChannel(what: string, shape: Shape, parts: Readonly<Record<string, Tensor>>): void {
+  for (const [name, part] of Object.entries(parts)) {
+    const got = asTensor(part, what).shape;
+    if (got.length === 1 && got[0] === shape[1]) continue;
+    throw shapeMismatch(
+      `${what}: ${name} must be [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
+    );
+  }
 }
 
 /** Mean and variance of each channel, f32 [C]. */
@@ -64,15 +75,7 @@ export function normalizeByStatistics(
 ): Tensor {
   const epsilon = readEpsilon(options);
   const { dtype, shape } = asTensor(x, "normalizeByStatistics");
-  const channels = shape[1];
-  for (const [name, part] of Object.entries({ scale, bias, mean, variance })) {
-    const got = asTensor(part, "normalizeByStatistics").shape;
-    if (got.length === 1 && got[0] === channels) continue;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `normalizeByStatistics: ${name} must be [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
-    );
-  }
+  expectPerChannel("normalizeByStatistics", shape, { scale, bias, mean, variance });
   const each = (part: Tensor): Tensor =>
     reshape(cast(part, "f32"), [part.shape[0] ?? 1, ...shape.slice(2).map(() => 1)]);
   const factor = mul(each(scale), reciprocal(sqrt(add(each(variance), epsilon))));

@@ -19,10 +19,7 @@ export function poisonOf(tree: TensorTree): Tensor {
   const parts = tensorsOf(tree)
     .filter((tensor) => isFloat(tensor.dtype))
     .map(poison);
-  return (
-    parts.reduce<Tensor | undefined>((sum, part) => (sum === undefined ? part : add(sum, part)), undefined) ??
-    literal(0)
-  );
+  return parts.length === 0 ? literal(0) : parts.reduce((sum, part) => add(sum, part));
 }
 
 /** Whether all elements of all floating tensors of the tree are finite; bool scalar. */

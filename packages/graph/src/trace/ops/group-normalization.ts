@@ -3,13 +3,17 @@
  * normalization of a batch of one whose channels are the groups of all examples, with the same f32 statistics and
  * kernels.
  */
-import { MpError } from "../../errors.js";
+import { invalid, shapeMismatch } from "../../errors.js";
 import { full } from "../../host/host-tensor.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { elementCount, formatShape, type Shape } from "../../shape.js";
 import { asTensor } from "../emit.js";
 import type { Tensor } from "../tensor.js";
-import { type BatchNormalizationOptions, batchNormalization } from "./batch-normalization.js";
+import {
+  type BatchNormalizationOptions,
+  batchNormalization,
+  expectPerChannel,
+} from "./batch-normalization.js";
 import { add, mul } from "./binary.js";
 import { expand, reshape } from "./movement.js";
 import { constant } from "./source.js";
@@ -25,16 +29,8 @@ const INSTANCE: OptionNames<BatchNormalizationOptions> = { epsilon: true };
 
 function expectChannels(what: string, x: Tensor, parts: Readonly<Record<string, Tensor>>): Shape {
   const { shape } = asTensor(x, what);
-  if (shape.length < 2)
-    throw new MpError("MP_SHAPE_MISMATCH", `${what}: x must be [N, C, …], got ${formatShape(shape)}`);
-  for (const [name, part] of Object.entries(parts)) {
-    const got = asTensor(part, what).shape;
-    if (got.length === 1 && got[0] === shape[1]) continue;
-    throw new MpError(
-      "MP_SHAPE_MISMATCH",
-      `${what}: ${name} must be [C] for x [N, C, …], got ${formatShape(got)} for ${formatShape(shape)}`,
-    );
-  }
+  if (shape.length < 2) throw shapeMismatch(`${what}: x must be [N, C, …], got ${formatShape(shape)}`);
+  expectPerChannel(what, shape, parts);
   return shape;
 }
 
@@ -54,10 +50,7 @@ export function groupNormalization(
   const { numGroups, ...rest } = options;
   const [batch = 0, channels = 0, ...sizes] = shape;
   if (!Number.isSafeInteger(numGroups) || numGroups < 1 || channels % numGroups !== 0) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
-      `GroupNormalization: numGroups divides the ${channels} channels, got ${numGroups}`,
-    );
+    throw invalid(`GroupNormalization: numGroups divides the ${channels} channels, got ${numGroups}`);
   }
   const groups = batch * numGroups;
   const rows = reshape(x, [1, groups, (elementCount(sizes, "GroupNormalization") * channels) / numGroups]);

@@ -1,5 +1,5 @@
 /** Likelihood losses. */
-import type { LossReduction, Op } from "../../graph/attributes.js";
+import type { LossReduction, Op, OpAttributes } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -15,16 +15,17 @@ export interface LikelihoodOptions {
 
 const LIKELIHOOD: OptionNames<LikelihoodOptions> = { reduction: true, ignoreIndex: true, weights: true };
 
-function attributes(
+/** The operands and attributes of both losses. */
+function readLikelihood(
   op: Op,
+  scores: Tensor,
+  labels: Tensor,
   options: LikelihoodOptions,
-): {
-  readonly reduction: LossReduction;
-  readonly ignoreIndex?: number;
-} {
+): readonly [operands: readonly Tensor[], attributes: OpAttributes["NegativeLogLikelihoodLoss"]] {
   checkOptions(op, options, LIKELIHOOD, '{ reduction: "sum" }');
-  const { reduction = "mean", ignoreIndex } = options;
-  return ignoreIndex === undefined ? { reduction } : { reduction, ignoreIndex };
+  const { reduction = "mean", ignoreIndex, weights } = options;
+  const operands = weights === undefined ? [scores, labels] : [scores, labels, weights];
+  return [operands, ignoreIndex === undefined ? { reduction } : { reduction, ignoreIndex }];
 }
 
 /**
@@ -38,9 +39,8 @@ export function softmaxCrossEntropyLoss(
   labels: Tensor,
   options: LikelihoodOptions = {},
 ): Tensor {
-  const settings = attributes("SoftmaxCrossEntropyLoss", options);
-  const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
-  return emitAll("SoftmaxCrossEntropyLoss", inputs, settings)[0] as Tensor;
+  const op = "SoftmaxCrossEntropyLoss";
+  return emitAll(op, ...readLikelihood(op, scores, labels, options))[0] as Tensor;
 }
 
 /**
@@ -53,7 +53,6 @@ export function negativeLogLikelihoodLoss(
   labels: Tensor,
   options: LikelihoodOptions = {},
 ): Tensor {
-  const settings = attributes("NegativeLogLikelihoodLoss", options);
-  const inputs = options.weights === undefined ? [scores, labels] : [scores, labels, options.weights];
-  return emit("NegativeLogLikelihoodLoss", inputs, settings);
+  const op = "NegativeLogLikelihoodLoss";
+  return emit(op, ...readLikelihood(op, scores, labels, options));
 }

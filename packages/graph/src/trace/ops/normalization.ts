@@ -1,4 +1,5 @@
 /** Softmax and normalization layers. */
+import type { Op } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
 import { emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
@@ -26,6 +27,12 @@ export interface NormalizationOptions {
 
 const NORMALIZATION: OptionNames<NormalizationOptions> = { axis: true, epsilon: true };
 
+function readAttributes(op: Op, x: Tensor, options: NormalizationOptions): Required<NormalizationOptions> {
+  checkOptions(op, options, NORMALIZATION, "{ epsilon: 1e-6 }");
+  const { axis = -1, epsilon = 1e-5 } = options;
+  return { axis: readAxis(x, axis, op), epsilon };
+}
+
 /**
  * (x - mean) / √(variance + epsilon) · scale + bias over `axis` … last (Ba et al., arXiv 1607.06450). Statistics are in f32;
  * the result has x's shape and dtype.
@@ -37,12 +44,9 @@ export function layerNormalization(
   bias?: Tensor,
   options: NormalizationOptions = {},
 ): Tensor {
-  checkOptions("LayerNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
-  const { axis = -1, epsilon = 1e-5 } = options;
-  return emitAll("LayerNormalization", bias === undefined ? [x, scale] : [x, scale, bias], {
-    axis: readAxis(x, axis, "LayerNormalization"),
-    epsilon,
-  })[0] as Tensor;
+  const operands = bias === undefined ? [x, scale] : [x, scale, bias];
+  const attributes = readAttributes("LayerNormalization", x, options);
+  return emitAll("LayerNormalization", operands, attributes)[0] as Tensor;
 }
 
 /**
@@ -51,10 +55,5 @@ export function layerNormalization(
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
 export function rmsNormalization(x: Tensor, scale: Tensor, options: NormalizationOptions = {}): Tensor {
-  checkOptions("RMSNormalization", options, NORMALIZATION, "{ epsilon: 1e-6 }");
-  const { axis = -1, epsilon = 1e-5 } = options;
-  return emit("RMSNormalization", [x, scale], {
-    axis: readAxis(x, axis, "RMSNormalization"),
-    epsilon,
-  });
+  return emit("RMSNormalization", [x, scale], readAttributes("RMSNormalization", x, options));
 }
