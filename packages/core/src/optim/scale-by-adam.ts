@@ -1,6 +1,7 @@
-import { MpError, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
+import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import {
   type DefaultedOptions,
+  invalid,
   oneOf,
   readOptions,
   truth,
@@ -87,7 +88,7 @@ export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransf
     settings;
   const isCorrected = amsgrad === "corrected";
   if (isCorrected && epsilonHat) {
-    throw new MpError("MP_INVALID_ARGUMENT", 'adam: amsgrad "corrected" takes no epsilonHat');
+    throw invalid('adam: amsgrad "corrected" takes no epsilonHat');
   }
   return direction("scaleByAdam", withoutDefaults(settings, LATER), {
     slots: SLOTS,

@@ -5,7 +5,7 @@ import { CallQueue } from "../train/compile/call-queue.js";
 import { CompiledPrograms, KEPT_PROGRAMS } from "../train/compile/compiled-programs.js";
 import { outputTree, type Program } from "../train/definition/traced-program.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
-import { eachOnce } from "../train/objective/each-once.js";
+import { eachOnce } from "../train/objective/warnings.js";
 import { type KeptWeights, keepWeights } from "./kept-weights.js";
 import { type Served, serveProgram } from "./served-program.js";
 

@@ -1,7 +1,8 @@
-import { isHostTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
+import { isHostTensor, leavesOf, type TensorTree } from "@mp/graph";
 import {
   callback,
   claim,
+  invalid,
   later,
   type OptionTable,
   oneOf,
@@ -14,7 +15,7 @@ import { mixed } from "../precision/presets.js";
 import { backendPart, parametersPart } from "../train/batch/check-parts.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
 import type { PredictFunction } from "../train/definition/user-function.js";
-import { printWarning } from "../train/objective/print-warning.js";
+import { printWarning } from "../train/objective/warnings.js";
 import { PredictionRun } from "./prediction-run.js";
 import type {
   Predictor,
@@ -83,8 +84,7 @@ function expectNoStatistics(model: unknown): void {
   const { initState } = model as { readonly initState?: unknown };
   if (typeof initState !== "function") return;
   if (leavesOf(initState.call(model), isHostTensor, "modelState").length === 0) return;
-  throw new MpError(
-    "MP_INVALID_ARGUMENT",
+  throw invalid(
     "predictor: the model has statistics; pass modelState: await training.modelState(), or with a checkpoint model.initState()",
   );
 }

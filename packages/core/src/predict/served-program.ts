@@ -1,7 +1,7 @@
 import { type BackendManifest, key, MpError, randomNodeIn, type TensorTree } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
 import { literal } from "@mp/graph/ops";
 import type { Precision } from "../precision/presets.js";
-import type { LossContext } from "../train/definition/loss.js";
 import { type Program, type TypeTree, traceProgram } from "../train/definition/traced-program.js";
 import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
 import { type KeptWeights, MODEL, WEIGHTS } from "./kept-weights.js";
@@ -13,28 +13,28 @@ export interface Served {
   readonly manifest: BackendManifest;
 }
 
-/**
- * Traces the model over its kept weights.
- * @throws MP_INVALID_ARGUMENT for a model that returns nothing; MP_UNSUPPORTED for one that draws random numbers
- */
-export function serveProgram(
+/** Traces the model over its kept weights; `finish` makes the results of the program from those of the model. */
+export function traceServed(
   { model, precision, manifest }: Served,
   types: KeptWeights["types"],
   data: TypeTree,
+  finish: (given: TensorTree) => ReturnType<Parameters<typeof traceProgram>[1]>,
 ): Program {
-  const program = traceProgram({ state: types, fed: { data } }, (state, fed) => {
+  return traceProgram({ state: types, fed: { data } }, (state, fed) => {
     const { [WEIGHTS]: weights, [MODEL]: modelState } = state as Record<keyof typeof types, TensorTree>;
-    const context: LossContext<TensorTree> = {
-      training: false,
-      key: key(0),
-      modelState,
-      step: literal(0, "i32"),
-    };
+    const context = { training: false, key: key(0), modelState, step: literal(0, "i32") };
     const run = underPolicy(model, "the data", context, { policy: precision.policy, manifest });
-    return { outputs: { result: run(weights, fed["data"] as TensorTree) } };
+    return finish(run(weights, fed["data"] as TensorTree));
   });
-  if (program.graph.outputs.length === 0)
-    throw new MpError("MP_INVALID_ARGUMENT", "predictor: the model gives no tensor");
+}
+
+/**
+ * Traces the model of a predictor.
+ * @throws MP_INVALID_ARGUMENT for a model that returns nothing; MP_UNSUPPORTED for one that draws random numbers
+ */
+export function serveProgram(served: Served, types: KeptWeights["types"], data: TypeTree): Program {
+  const program = traceServed(served, types, data, (result) => ({ outputs: { result } }));
+  if (program.graph.outputs.length === 0) throw invalid("predictor: the model gives no tensor");
   const drawn = randomNodeIn(program.graph);
   if (drawn === undefined) return program;
   throw new MpError(

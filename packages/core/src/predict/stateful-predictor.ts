@@ -3,14 +3,13 @@ import {
   type Backend,
   type HostTensor,
   isFloat,
-  key,
   type MapLeaves,
   mapTensors,
   type Tensor,
   type TensorTree,
 } from "@mp/graph";
 import { checks, later, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
-import { allFinite, cast, literal } from "@mp/graph/ops";
+import { allFinite, cast } from "@mp/graph/ops";
 import { usablePrecision } from "../precision/choose-precision.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import { feedBatch } from "../train/batch/batch.js";
@@ -18,12 +17,12 @@ import { backendPart, checkFunction, parametersPart } from "../train/batch/check
 import { CallQueue } from "../train/compile/call-queue.js";
 import { CompiledPrograms, KEPT_PROGRAMS } from "../train/compile/compiled-programs.js";
 import type { Fed, LossContext, Traced } from "../train/definition/loss.js";
-import { outputTree, type Program, traceProgram } from "../train/definition/traced-program.js";
-import { type PredictFunction, underPolicy } from "../train/definition/user-function.js";
+import { outputTree, type Program, type TypeTree } from "../train/definition/traced-program.js";
+import type { PredictFunction } from "../train/definition/user-function.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
-import { eachOnce } from "../train/objective/each-once.js";
-import { printWarning } from "../train/objective/print-warning.js";
-import { keepWeights, MODEL, WEIGHTS } from "./kept-weights.js";
+import { eachOnce, printWarning } from "../train/objective/warnings.js";
+import { keepWeights, MODEL } from "./kept-weights.js";
+import { traceServed } from "./served-program.js";
 
 export interface StatefulPredictorOptions<P, D, R extends TensorTree, S> {
   readonly backend: Backend;
@@ -102,17 +101,12 @@ export async function statefulPredictor<P, D, R extends TensorTree, S>(
   const programs = new CompiledPrograms(backend, await backend.createState(slots), read.programs, warn);
   const calls = new CallQueue(owner);
 
-  const program = (data: Parameters<typeof traceProgram>[0]["state"] & object): Program =>
-    traceProgram({ state: types, fed: { data } }, (state, fed) => {
-      const { [WEIGHTS]: weights, [MODEL]: before } = state as Record<keyof typeof types, TensorTree>;
-      const context = { training: false, key: key(0), modelState: before, step: literal(0, "i32") };
-      const { policy } = precision;
-      const run = underPolicy(read.model as unknown as PredictFunction, "the data", context, {
-        policy,
-        manifest: backend.manifest,
-      });
-      const [given, after] = run(weights, fed["data"] as TensorTree) as readonly [TensorTree, TensorTree];
-      const result = mapTensors(inF32, given);
+  const model = read.model as unknown as PredictFunction;
+  const served = { model, precision, manifest: backend.manifest };
+  const program = (data: TypeTree): Program =>
+    traceServed(served, types, data, (given) => {
+      const [own, after] = given as readonly [TensorTree, TensorTree];
+      const result = mapTensors(inF32, own);
       return {
         state: { [MODEL]: mapTensors(inF32, after) },
         outputs: { result, applied: allFinite(result) },

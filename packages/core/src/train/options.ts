@@ -1,7 +1,8 @@
-import { type Backend, MpError, type Ranks } from "@mp/graph";
+import type { Backend, Ranks } from "@mp/graph";
 import {
   callback,
   count,
+  invalid,
   isPlainObject,
   later,
   type OptionTable,
@@ -19,7 +20,7 @@ import { backendPart, optimizerPart, parametersPart, ranksPart, signalPart } fro
 import { KEPT_PROGRAMS } from "./compile/compiled-programs.js";
 import type { LossFunction } from "./definition/loss.js";
 import type { TrainingWarning } from "./definition/warning.js";
-import { printWarning } from "./objective/print-warning.js";
+import { printWarning } from "./objective/warnings.js";
 import type { AllReduce } from "./objective/window.js";
 import type { EmaOptions } from "./weights/average.js";
 import type { FrozenMask } from "./weights/frozen.js";
@@ -212,15 +213,14 @@ export function readTrainerOptions(
         elsewhere: ELSEWHERE,
       });
   if (read.ranks !== undefined && read.allReduce !== undefined) {
-    throw new MpError(
-      "MP_INVALID_ARGUMENT",
+    throw invalid(
       "trainer: allReduce and ranks both combine the gradients of processes; leave one of them out",
     );
   }
   const ofRanks =
     read.shard !== undefined ? "shard" : read.averageModelState ? "averageModelState" : undefined;
   if (ofRanks !== undefined && read.ranks === undefined)
-    throw new MpError("MP_INVALID_ARGUMENT", `trainer: ${ofRanks} is for ranks; give it ranks: await mpi()`);
+    throw invalid(`trainer: ${ofRanks} is for ranks; give it ranks: await mpi()`);
   return read;
 }
 

@@ -49,18 +49,11 @@ export async function trainer<
       : new (await import("./ranks/agreement.js")).Agreement(ranks);
   const start = async (): Promise<TrainingRun<P, B, M, K, NoInfer<O>>> =>
     TrainingRun.start({
-      backend: read.backend,
+      ...read,
       definitions: readDefinitions(given, commonDefinition(read, agreement?.ranks)),
       parameters: options.params,
       modelState: options.modelState ?? {},
-      allReduce: read.allReduce,
       agreement,
-      averageModelState: read.averageModelState,
-      shard: read.shard,
-      maxConsecutiveSkips: read.maxConsecutiveSkips,
-      programs: read.programs,
-      signal: read.signal,
-      onWarning: read.onWarning,
     });
   return agreement === undefined ? start() : agreement.orTell(start);
 }

@@ -1,9 +1,9 @@
 /** Evaluates loss and metrics over a whole data set. */
 
-import { MpError } from "@mp/graph";
 import {
   callback,
   integer,
+  invalid,
   later,
   type OptionTable,
   optional,
@@ -117,12 +117,20 @@ export async function evaluateAll<T>(
   } finally {
     await source.close();
   }
-  if (batches === 0) throw noBatches();
+  if (batches === 0) {
+    throw invalid(
+      "evaluateAll: the data gave no batches; a generator can be gone through only once, pass an array or a dataset",
+    );
+  }
   const streamed = accumulator?.results() ?? {};
   return means.map((mean) => {
     const { loss, metrics } = mean.result();
     const both = Object.keys(streamed).find((name) => Object.hasOwn(metrics, name));
-    if (both !== undefined) throw duplicateName(both);
+    if (both !== undefined) {
+      throw invalid(
+        `evaluateAll: the loss returns a metric ${JSON.stringify(both)}, and so does metrics; give one of them another name`,
+      );
+    }
     return { loss, metrics: { ...metrics, ...streamed }, samples: mean.samples, batches };
   }) as readonly DatasetEvaluation[];
 }
@@ -147,15 +155,3 @@ class Means {
     return { loss, metrics };
   }
 }
-
-const noBatches = (): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError(
-    "MP_INVALID_ARGUMENT",
-    "evaluateAll: the data gave no batches; a generator can be gone through only once, pass an array or a dataset",
-  );
-
-const duplicateName = (name: string): MpError<"MP_INVALID_ARGUMENT"> =>
-  new MpError(
-    "MP_INVALID_ARGUMENT",
-    `evaluateAll: the loss returns a metric ${JSON.stringify(name)}, and so does metrics; give one of them another name`,
-  );

@@ -32,11 +32,7 @@ export interface FeedingOptions {
   readonly cursor?: Json;
 }
 
-interface FeedingTable {
-  readonly partial: Defaulted<"drop">;
-  readonly signal: Check;
-  readonly cursor: Check;
-}
+type FeedingTable = Readonly<Record<"signal" | "cursor", Check>> & { readonly partial: Defaulted<"drop"> };
 
 export const FEEDING: FeedingTable = {
   partial: withDefault("drop", oneOf("drop", "keep")),
