@@ -11,7 +11,7 @@ import { checkImages, type LabeledImages } from "../image/labeled-images.js";
 import { type PrefetchOptions, prefetchImages, prefetching } from "./prefetch.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
-  /** Augmentations that keep the class, drawn anew for each image in each epoch. */
+  /** Augmentations that keep the class, drawn again for each image in each epoch. */
   readonly augment?: AugmentOptions;
   /**
    * Turns a byte b into (b / 255 - mean) / deviation of its channel; default b / 255. `channelStatistics` computes

@@ -13,7 +13,7 @@ const MIN_TERMS = 4;
 const MAX_GROWTH = 0.05;
 const NEGLIGIBLE_BYTES = 2 ** 16;
 
-/** One term of a sum: `leftᵀ · right`, or the sum over the rows of `right` if there is no `left`. */
+/** One term of a sum: the transpose of `left` times `right`, or the sum over the rows of `right` if there is no `left`. */
 interface Term {
   readonly value: Value;
   /** Terms of one kind are summed by concatenating their rows. */

@@ -34,7 +34,7 @@ const MANY_ELEMENTS = 256 * 256;
 const transposeOnce = oncePerName((name, writer) => transpose(name, [1, 0], writer));
 
 /**
- * Computes AᵀB without the flag, for which the CPU's kernel transposes A anew for each block of B's columns. If B is
+ * Computes AᵀB without the flag, for which the CPU's kernel transposes A again for each block of B's columns. If B is
  * narrower, (BᵀA)ᵀ transposes B and the product instead.
  */
 const gemmWithoutFlag: OwnLowering<"Gemm"> = (node, operands, writer) => {

@@ -165,7 +165,7 @@ function findOnlyCall({ children, calls, resolve }: Connections, name: string): 
   return ref;
 }
 
-/** @throws MP_PARSE for two layers of the same name, which could not be told apart */
+/** @throws MP_PARSE for two layers of the same name, whose weights could not be distinguished */
 function expectOwnNames(settings: Settings, children: readonly ChildPlan[]): void {
   const known = new Set<string>();
   for (const { name } of children) {
