@@ -1,8 +1,11 @@
-import { deepNodes } from "./build/with-bodies.js";
-import type { Graph } from "./graph.js";
+import { type Graph, isNode } from "./graph.js";
 
 /** The name of a node that draws random numbers, also of one in a loop's body; undefined if there is none. */
-export function randomNodeIn(graph: Graph): string | undefined {
-  for (const { op, name } of deepNodes(graph)) if (op === "RandomBits") return name;
+export function randomNodeIn({ nodes }: Graph): string | undefined {
+  for (const node of nodes) {
+    if (node.op === "RandomBits") return node.name;
+    const inner = isNode(node, "Scan") ? randomNodeIn(node.attributes.body) : undefined;
+    if (inner !== undefined) return inner;
+  }
   return undefined;
 }
