@@ -98,15 +98,15 @@ const LEADS = [1, 5, 16, 64, 1_024];
 interface Entry {
   readonly what: string;
   /** Passes the tensor to the backend; returns functions that read the value held and release it. */
-  readonly give: (backend: Backend, tensor: HostTensor) => Promise<Given>;
+  readonly give: (backend: Backend, tensor: HostTensor) => Promise<HeldArray>;
 }
 
-interface Given {
+interface HeldArray {
   readonly held: () => Promise<HostTensor | undefined>;
   readonly end: () => unknown;
 }
 
-const inState = (state: State): Given => ({
+const inState = (state: State): HeldArray => ({
   held: async () => (await state.read())["a"],
   end: () => state.dispose(),
 });
@@ -143,7 +143,7 @@ const ENTRIES: readonly Entry[] = [
 function copyCase(
   dtype: DType,
   behaviour: string,
-  check: (given: Given, tensor: HostTensor, want: HostTensor, what: string) => Promise<void>,
+  check: (given: HeldArray, tensor: HostTensor, want: HostTensor, what: string) => Promise<void>,
 ): ConformanceCase {
   return transferCase(dtype, behaviour, async (backend, { random }) => {
     for (const { what, give } of ENTRIES)

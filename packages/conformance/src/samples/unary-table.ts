@@ -170,7 +170,7 @@ const unaryGradients = (
   gradient("scalar", [point([])], fn),
 ];
 
-interface Given<K extends Op> {
+interface UnaryOptions<K extends Op> {
   readonly sized?: (shape: Shape) => HostTensor;
   readonly range?: readonly [low: number, high: number];
   readonly rare?: readonly RareRow<K>[];
@@ -180,7 +180,7 @@ interface Given<K extends Op> {
 const of = <K extends Op>(
   vector: Vector,
   gradients: Gradients,
-  { sized = smooth, range, rare = [] }: Given<K> = {},
+  { sized = smooth, range, rare = [] }: UnaryOptions<K> = {},
 ): CommonRow<K> & { readonly tails: GeneratedRow<K> } => ({
   samples: unaryValues<K>([plain as OpAttributes[K]], farValues, range),
   tails: unaryTail(vector),

@@ -33,7 +33,7 @@ const exchanging = (dtype: DType, length: number): Graph =>
     }),
   });
 
-interface Given {
+interface ReturnedArray {
   readonly tensor: HostTensor;
   readonly want: HostTensor;
   readonly what: string;
@@ -41,7 +41,7 @@ interface Given {
 
 /** All arrays that the backend has returned, compared again after each call. */
 class Kept {
-  readonly #all: Given[] = [];
+  readonly #all: ReturnedArray[] = [];
 
   add(tensor: HostTensor | undefined, want: HostTensor, what: string): void {
     expectSame(tensor, want, what);

@@ -25,13 +25,13 @@ import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
 /** Where operands come from. With constants and constant slots, every other pattern has an input first. */
-type Place = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
-const PLACES: readonly Place[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
+type Feed = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
+const PLACES: readonly Feed[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
 
 /** Dtypes with a graph for each place; other dtypes have one graph, with each pattern once, in various places. */
 const THOROUGH: readonly DType[] = ["f32"];
 /** Places for the other dtypes; constants are frequent, since most engines fold and rewrite around them. */
-const GATHERED: readonly Place[] = ["constants", "inputs", "constants", "slots", "constants", "inner-values"];
+const GATHERED: readonly Feed[] = ["constants", "inputs", "constants", "slots", "constants", "inner-values"];
 
 /** Number of pairs of the 16 edge numbers; further elements of an operand are in random order. */
 const PAIRS = 256;
@@ -51,7 +51,7 @@ interface Writing {
 interface Instance extends Writing {
   readonly name: string;
   readonly dtype: DType;
-  readonly place: Place;
+  readonly place: Feed;
   readonly form: NumberForm;
   readonly shape: Shape;
   readonly random: RandomSource;
@@ -210,7 +210,7 @@ function createKit(instance: Instance): Kit {
 /** A new graph for one pattern. */
 const alone = (
   dtype: DType,
-  place: Place,
+  place: Feed,
   random: RandomSource,
   flushes: Fit["flushes"] = () => true,
 ): Instance => ({
@@ -257,7 +257,7 @@ const asPattern = (entry: PatternTable["patterns"][string]): Pattern =>
 const writing = (): Writing => ({ builder: new GraphBuilder(), inputs: {}, slots: {} });
 
 /** The places that a backend can feed. It needs a Concat for an inner value. */
-function feedable(places: readonly Place[], dtype: DType, { supports }: Fit): readonly Place[] {
+function feedable(places: readonly Feed[], dtype: DType, { supports }: Fit): readonly Feed[] {
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype, shape: [1] }, "batch");
   const graph = builder.finish({ y: builder.emitOne("Concat", [x, x], { axis: 0 }) });
@@ -268,11 +268,11 @@ function feedable(places: readonly Place[], dtype: DType, { supports }: Fit): re
 function* fitting(
   { patterns, dtypes }: PatternTable,
   dtype: DType,
-  places: readonly Place[],
+  places: readonly Feed[],
   { supports, flushes }: Fit,
 ): Generator<readonly [title: string, index: number, pattern: Pattern]> {
   if (places.length === 0) return;
-  const place: Place = places.includes("inner-values") ? "inner-values" : "inputs";
+  const place: Feed = places.includes("inner-values") ? "inner-values" : "inputs";
   for (const [index, [title, entry]] of Object.entries(patterns).entries()) {
     const pattern = asPattern(entry);
     if (!(pattern.dtypes ?? dtypes).includes(dtype)) continue;
@@ -289,7 +289,7 @@ const MOST_NODES = 64;
 function* checks(
   table: PatternTable,
   dtype: DType,
-  places: readonly Place[],
+  places: readonly Feed[],
   fit: Fit,
   random: RandomSource,
 ): Generator<GraphCheck> {
@@ -312,7 +312,7 @@ function* checks(
   };
   for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, usable, fit)) {
     if (rescales && stateOptions.constant) continue;
-    const place = usable[(index >> 1) % usable.length] as Place;
+    const place = usable[(index >> 1) % usable.length] as Feed;
     const turn = PLACES.indexOf(place);
     const isGathered = places.length > 1;
     // With its inner values as outputs each pattern is in one of the places.
@@ -355,7 +355,7 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
     Object.values(table.patterns).flatMap((entry) => asPattern(entry).dtypes ?? table.dtypes),
   );
   return [...dtypes].flatMap((dtype) => {
-    const graphs: readonly (readonly [called: string, places: readonly Place[]])[] = THOROUGH.includes(dtype)
+    const graphs: readonly (readonly [called: string, places: readonly Feed[]])[] = THOROUGH.includes(dtype)
       ? PLACES.map((place) => [place, [place]])
       : [["any-place", GATHERED]];
     return graphs.map(([called, places]) =>

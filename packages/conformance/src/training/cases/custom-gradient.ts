@@ -30,7 +30,7 @@ import { trainerCase } from "../trainer-case.js";
 type Fn = (x: Tensor) => Tensor;
 
 /** A context in which a function is called. */
-interface Place {
+interface CallContext {
   readonly name: string;
   readonly around: (fn: Fn, manifest: BackendManifest) => Fn;
   /** Largest allowed error, relative to the largest element. */
@@ -48,7 +48,7 @@ const sumWithWeights = (x: Tensor): Tensor => reduceSum(mul(cast(x, "f32"), cons
 
 /** Calls the function on a product, which is a half under the policy. */
 const under =
-  (policy: CastingPolicy): Place["around"] =>
+  (policy: CastingPolicy): CallContext["around"] =>
   (fn, manifest) =>
     autocast((x: Tensor) => fn(matMul(x, constant(tensor(IDENTITY, [4, 4])))), policy, { manifest });
 
@@ -56,7 +56,7 @@ const step =
   (fn: Fn) =>
   (carry: readonly Tensor[], x: Tensor): readonly [readonly Tensor[], Tensor] => [carry, fn(x)];
 
-const PLACES: readonly Place[] = [
+const PLACES: readonly CallContext[] = [
   { name: "alone", around: (fn) => fn, tolerance: 1e-5 },
   { name: "remat", around: (fn) => remat((x: Tensor) => fn(x)), tolerance: 1e-5 },
   { name: "scan", around: (fn) => (x) => scan(step(fn), [], x)[1], tolerance: 1e-5 },
@@ -75,7 +75,7 @@ export interface CustomGradientCheck {
 
 function gradientChecks(
   sample: CustomGradientSample,
-  { name, around, tolerance }: Place,
+  { name, around, tolerance }: CallContext,
 ): CustomGradientCheck[] {
   const id = `custom-gradient/${sample.name}/${name}`;
   const trace =

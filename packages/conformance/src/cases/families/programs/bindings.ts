@@ -33,10 +33,10 @@ interface Held {
 }
 
 const STATES = ["first", "second", "constant", "another constant"] as const;
-type Place = (typeof STATES)[number];
+type StateName = (typeof STATES)[number];
 
 interface Way {
-  readonly place?: Place;
+  readonly place?: StateName;
   readonly bindings?: readonly StateBinding[];
   readonly applied?: string;
 }
@@ -75,8 +75,8 @@ const WAYS: readonly Way[] = [
 
 const whole = (random: RandomSource): HostTensor => generate("f32", [3], () => random.integer(-99, 99));
 
-async function statesFor(backend: Backend, random: RandomSource): Promise<ReadonlyMap<Place, Held>> {
-  const held = new Map<Place, Held>();
+async function statesFor(backend: Backend, random: RandomSource): Promise<ReadonlyMap<StateName, Held>> {
+  const held = new Map<StateName, Held>();
   for (const place of STATES) {
     const constant = place.endsWith("constant");
     const values = Object.fromEntries(["a", "b", "c", "d"].map((slot) => [slot, whole(random)]));
@@ -130,7 +130,7 @@ async function expectWays(
   backend: Backend,
   ways: readonly Way[],
   graphs: readonly Graph[],
-  states: ReadonlyMap<Place, Held>,
+  states: ReadonlyMap<StateName, Held>,
   { random, seed }: Pick<CaseContext, "random" | "seed">,
 ): Promise<void> {
   const findHeld = ({ place }: Way): Held | undefined =>
