@@ -1,6 +1,6 @@
 /** Opens a model, its texts and its training as the flags say. */
 import type { AppContext } from "@mp/cli";
-import { precisionOf } from "@mp/cli/training";
+import { trainerOptions } from "@mp/cli/training";
 import { adamW, type Backend, key, type Tensor, type Trainer, trainer } from "@mp/core";
 import { type Dataset, mapDataset } from "@mp/data";
 import { type CausalBatch, type CausalExample, causalBatches, shuffleDataset } from "@mp/data/rows";
@@ -35,7 +35,7 @@ export async function openTuning(
   source: Source,
   { backend, signal }: Pick<AppContext, "signal"> & { readonly backend: Backend },
 ): Promise<Tuning> {
-  const { batch, length, seed, accumulate, onOverflow } = options;
+  const { batch, length, seed } = options;
   const tokenizer = await loadTokenizer(source.folder);
   const { model, params: base } = await loadCausalLm(source.folder, {
     base: options.base,
@@ -48,7 +48,7 @@ export async function openTuning(
   const heldOutExamples = await readExamples(source.heldOut, tokenizer, length);
   const adapted = options.loraRank === 0 ? undefined : lora(model, adapters(options));
   const training = await trainer({
-    backend,
+    ...trainerOptions({ options, backend, context: { signal } }),
     params: { base, adapters: adapted?.init(key(seed)) ?? {} } as Weights,
     frozen: adapted === undefined ? {} : { base: true },
     loss: (weights, { targets, ...input }: { readonly [K in keyof Batch]: Tensor }, context) => {
@@ -59,11 +59,6 @@ export async function openTuning(
       return softmaxCrossEntropy(logits, targets, { ignoreIndex: IGNORED });
     },
     optimizer: adamW({ learningRate: options.learningRate, states: options.states }),
-    precision: precisionOf(options, backend.manifest),
-    seed,
-    accumulate,
-    onOverflow,
-    signal,
   });
   return {
     training,
