@@ -4,10 +4,10 @@ import {
   onEngine,
   refuseBeside,
   refuseOneRunFlags,
+  refuseOutput,
   runOnceOrCompare,
   trainMany,
 } from "@mp/cli/training";
-import { checkDrawing } from "./check-drawing.js";
 import { loadScenes } from "./data/scenes.js";
 import { drawScenes } from "./draw.js";
 import { definition, type Options } from "./flags.js";
@@ -25,7 +25,7 @@ await runApp(definition, async (options, context) => {
   refuseOneRunFlags(options, { many: ["scales", "ablation"], single: SINGLE });
   if (scales !== undefined) refuseBeside("--scales", options, ["lossScale"]);
   if (options.ablation) refuseBeside("--ablation", options, ["halfReductions"]);
-  if (draw !== undefined) checkDrawing(draw);
+  refuseOutput("draw", draw, "directory");
   const scenes = await loadScenes(options);
   const run = onEngine<Options, DetectorRun>(context, (one) => runDetector(one, scenes));
   if (options.ablation) return await ablate({ options, context, run, show: (value) => value.toFixed(4) });

@@ -4,6 +4,7 @@ import {
   metricOf,
   onEngine,
   refuseOneRunFlags,
+  refuseOutput,
   runOnceOrCompare,
   textTable,
   trainMany,
@@ -11,7 +12,7 @@ import {
 import { definition, NETWORKS, type Options } from "./flags.js";
 import { loadPictures } from "./pictures.js";
 import { type GanRun, runGan } from "./run.js";
-import { checkSheet, writeSheet } from "./samples.js";
+import { writeSheet } from "./samples.js";
 import { tableColumns, tableKinds } from "./table.js";
 
 const SINGLE = ["compare", "save", "resume", "report", "samples"] as const;
@@ -22,7 +23,9 @@ await runApp(definition, async (options, context) => {
     throw new UsageError(`--size must be a multiple of 4, got ${size}; take ${4 * Math.ceil(size / 4)}`);
   }
   refuseOneRunFlags(options, { many: ["table"], single: SINGLE });
-  if (samples !== undefined) checkSheet(samples);
+  if (samples?.endsWith(".png") === false)
+    throw new UsageError(`--samples ${samples}: is a PNG file, name one that ends in .png`);
+  refuseOutput("samples", samples, "file");
   const pictures = await loadPictures(options);
   const run = onEngine<Options, GanRun>(context, (one) => runGan(one, pictures));
   if (table) {

@@ -1,6 +1,3 @@
-import { statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { UsageError } from "@mp/cli";
 import { type HostTensor, type LossContext, type Tensor, type Tree, tensor } from "@mp/core";
 import { randomStream } from "@mp/data";
 import sharp from "sharp";
@@ -46,17 +43,6 @@ export async function makePictures(
     at += values.length;
   }
   return tensor(all, shape);
-}
-
-/** @throws UsageError, before training starts, where a sheet could not be written */
-export function checkSheet(path: string): void {
-  const status = (of: string) => statSync(of, { throwIfNoEntry: false });
-  if (!path.endsWith(".png"))
-    throw new UsageError(`--samples ${path}: is a PNG file, name one that ends in .png`);
-  if (status(path)?.isDirectory() === true) throw new UsageError(`--samples ${path}: is a directory`);
-  const parent = dirname(resolve(path));
-  if (status(parent)?.isDirectory() !== true)
-    throw new UsageError(`--samples ${path}: no such directory, ${parent}`);
 }
 
 /** Number of pictures on a sheet. */

@@ -20,12 +20,19 @@ export function pathProblem(options: CommonOptions): string | undefined {
     if (other !== undefined && !(other === "resume" && flag === "save"))
       return `--${flag} ${path}: is where --${other} is too, name another file`;
     claimed.set(resolve(path), flag);
-    if (pathKind(path) === "directory") return `--${flag} ${path}: is a directory, name a file`;
-    const folder = dirname(resolve(path));
-    if (pathKind(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;
-    if (!isWritable(folder)) return `--${flag} ${path}: nothing may be written in ${folder}`;
+    const problem = outputProblem(flag, path, "file");
+    if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** Finds why a flag's file or directory could not be written; undefined if it can be. */
+export function outputProblem(flag: string, path: string, wanted: "file" | "directory"): string | undefined {
+  const kind = pathKind(path);
+  if (kind !== "missing" && kind !== wanted) return `--${flag} ${path}: is a ${kind}, name a ${wanted}`;
+  const folder = kind === "directory" ? path : dirname(resolve(path));
+  if (pathKind(folder) !== "directory") return `--${flag} ${path}: no such directory, ${folder}`;
+  return isWritable(folder) ? undefined : `--${flag} ${path}: nothing may be written in ${folder}`;
 }
 
 function isWritable(folder: string): boolean {

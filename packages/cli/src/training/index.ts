@@ -14,10 +14,9 @@ export type { Finished, Kind, SeededOptions } from "./over-seeds.js";
 export { refuseBeside, seedsFlag } from "./over-seeds.js";
 export { plainOptions } from "./plain.js";
 export { type PointBatch, pointBatch, pointBatches, unseenPoints } from "./points.js";
-export { precisionOf } from "./precision.js";
 export { precisionKinds } from "./precision-table.js";
 export { type ResultParts, resultOf } from "./result-of.js";
-export { onEngine, type Run, refuseData, stepFlops, trainerOptions } from "./run.js";
+export { onEngine, type Run, refuseData, refuseOutput, stepFlops, trainerOptions } from "./run.js";
 export { type Outcome, type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
 export { statesFlag } from "./states.js";
 export {

@@ -2,6 +2,7 @@
 import type { Backend, Precision } from "@mp/core";
 import { type Graph, graphCost } from "@mp/core/graph";
 import type { CommonOptions, OnOverflow } from "../common-flags.js";
+import { outputProblem } from "../paths.js";
 import { type AppContext, UsageError } from "../run-app.js";
 import { onBackend } from "./backend.js";
 import { firstBatch } from "./first-batch.js";
@@ -59,6 +60,12 @@ export async function stepFlops<B>(
   batches: AsyncIterable<B>,
 ): Promise<number> {
   return graphCost(training.graph(await firstBatch(batches))).flops;
+}
+
+/** Refuses a path at which a flag's file or directory could not be written, before training starts. @throws UsageError */
+export function refuseOutput(flag: string, path: string | undefined, wanted: "file" | "directory"): void {
+  const problem = path === undefined ? undefined : outputProblem(flag, path, wanted);
+  if (problem !== undefined) throw new UsageError(problem);
 }
 
 /** Refuses `--data` in an app that generates its data. @throws UsageError */
