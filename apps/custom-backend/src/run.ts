@@ -22,6 +22,6 @@ export async function train(run: Run<NetworkOptions>): Promise<RunResult> {
     optimizer: sgd({ learningRate }),
   });
   const record = await fitByFlags({ ...run, training, batches: columnBatches() });
-  const metric = { name: "last loss", value: record.losses.at(-1) ?? Number.NaN };
+  const metric = { name: "last loss", value: record.loss.at(-1) ?? Number.NaN };
   return await resultOf({ ...run, training, record, metric });
 }

@@ -99,14 +99,14 @@ describe("a training by flags", () => {
       expect(first.record.steps).toBe(2);
       expect(first.notes).toEqual([`--save ${state}: saved at step 2`]);
       const rest = await run([...flags, "--resume", state]);
-      expect([...first.record.losses, ...rest.record.losses]).toEqual(whole.record.losses);
+      expect([...first.record.loss, ...rest.record.loss]).toEqual(whole.record.loss);
     },
   );
 
   it("stops before its first step with nothing to save", async () => {
     const state = join(folder, "state");
     const { record } = await run(["--accumulate", "65536", "--steps", "5", "--save", state], "soon");
-    expect([record.steps, record.losses, existsSync(state)]).toEqual([0, [], false]);
+    expect([record.steps, record.loss, existsSync(state)]).toEqual([0, [], false]);
   });
 
   it("tells where the report is", async () => {
@@ -131,7 +131,7 @@ describe("a training by flags", () => {
     const parsed = run(flags);
     rmSync(gone, { recursive: true });
     const { record, failures, notes } = await parsed;
-    expect(record.losses).toHaveLength(101);
+    expect(record.loss).toHaveLength(101);
     expect(failures).toEqual([`--save ${join(gone, "state")}`, `--report ${join(gone, "page.html")}`]);
     expect(notes.filter((note) => note.includes("not saved at step 100"))).toHaveLength(1);
   });

@@ -3,28 +3,22 @@ import { type ProgressDisplay, tensorBoard } from "@mp/callbacks";
 import type { Fed, FitCallback, Trainer, TrainingData } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import type { RunResult } from "../result.js";
-import { type AppContext, UsageError } from "../run-app.js";
+import { UsageError } from "../run-app.js";
+import type { Run } from "./run.js";
 import { runReport } from "./run-report.js";
 import { saveCallback } from "./saving.js";
 
-export interface FitByFlags<P, B, M> {
+export interface FitByFlags<P, B, M> extends Omit<Run<CommonOptions>, "backend"> {
   readonly training: Trainer<P, B, M>;
   /** Data that is endless, or at least as long as the run. */
   readonly batches: TrainingData<Fed<B>>;
-  readonly options: CommonOptions;
-  readonly context: AppContext;
-  readonly label: string;
 }
 
 /** Figures of a training run that an app reports. */
-export interface TrainingRecord {
-  /** Steps since the start of the run, including those before a resume. */
-  readonly steps: number;
-  readonly losses: readonly number[];
+export interface TrainingRecord
+  extends Pick<RunResult, "steps" | "applied" | "skipped" | "finalScale" | "loss"> {
+  /** Of each step, in order. */
   readonly milliseconds: readonly number[];
-  readonly applied: number;
-  readonly skipped: number;
-  readonly finalScale: number;
   /** Writes the page of `--report` again, with the run's metric in its head. */
   readonly conclude?: (metric: RunResult["metric"]) => Promise<void>;
 }
@@ -40,11 +34,11 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
   const { steps, save, report, log } = options;
   const { skipped } = await begin(run);
   const progress = context.progress({ label, total: steps });
-  const losses: number[] = [];
+  const loss: number[] = [];
   const milliseconds: number[] = [];
   const recording: FitCallback = {
     onStep: (step) => {
-      losses.push(step.loss);
+      loss.push(step.loss);
       milliseconds.push(step.milliseconds);
     },
   };
@@ -62,11 +56,11 @@ export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<Tra
   const counters = await training.counters();
   return {
     steps: counters.iteration,
-    losses,
-    milliseconds,
     applied: counters.applied,
     skipped: counters.skipped,
     finalScale: counters.scale,
+    loss,
+    milliseconds,
     ...(page === undefined ? {} : { conclude: page.conclude }),
   };
 }

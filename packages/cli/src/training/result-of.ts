@@ -1,14 +1,11 @@
-import type { Backend, Precision, TrainingWarning } from "@mp/core";
+import type { Precision, TrainingWarning } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import { type RunResult, stepTimes } from "../result.js";
-import type { AppContext } from "../run-app.js";
 import type { TrainingRecord } from "./fit-by-flags.js";
 import { lossScaleName } from "./precision.js";
+import type { Run } from "./run.js";
 
-export interface ResultParts {
-  readonly context: AppContext;
-  readonly options: CommonOptions;
-  readonly backend: Backend;
+export interface ResultParts extends Omit<Run<CommonOptions>, "label"> {
   /** The run's trainer. */
   readonly training: {
     readonly precision: Precision;
@@ -27,8 +24,9 @@ export async function resultOf(parts: ResultParts): Promise<RunResult> {
   const { context, options, backend, training, record, metric, flops, details } = parts;
   // Before anything else: apps dispose of the trainer meanwhile.
   const peakMemoryBytes = (await training.peakBytes()) ?? null;
-  await record.conclude?.(metric);
-  const msPerStep = stepTimes(record.milliseconds);
+  const { milliseconds, conclude, ...counted } = record;
+  await conclude?.(metric);
+  const msPerStep = stepTimes(milliseconds);
   const hasRate = flops !== undefined && msPerStep !== null;
   return {
     app: context.name,
@@ -39,11 +37,7 @@ export async function resultOf(parts: ResultParts): Promise<RunResult> {
     lossScale: lossScaleName(options, training.precision),
     masterWeights: options.masterWeights,
     seed: options.seed,
-    steps: record.steps,
-    applied: record.applied,
-    skipped: record.skipped,
-    finalScale: record.finalScale,
-    loss: record.losses,
+    ...counted,
     metric,
     msPerStep,
     flopsPerSecond: hasRate ? (flops * options.accumulate * 1000) / msPerStep.median : null,
