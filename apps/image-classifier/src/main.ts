@@ -1,5 +1,5 @@
 import { runApp } from "@mp/cli";
-import { ONE_RUN_FLAGS, refuseOneRunFlags, trainByFlags, trainMany } from "@mp/cli/training";
+import { ONE_RUN_FLAGS, refuseOneRunFlags, trainByFlags } from "@mp/cli/training";
 import { definition } from "./flags.js";
 import { loadImages } from "./images.js";
 import { runClassifier } from "./run.js";
@@ -15,18 +15,7 @@ await runApp(definition, async (options, context) => {
     label: options.manual ? "manual" : options.precision,
     plain: { manual: false, halfReductions: false },
     run: (run) => runClassifier(run, images),
-    table: (run) => {
-      const kinds = tableKinds(options);
-      return trainMany({
-        options,
-        context,
-        run,
-        kinds,
-        name: "table",
-        format: formatTable,
-        entry: tableEntry,
-      });
-    },
+    table: { kinds: tableKinds(options), format: formatTable, entry: tableEntry },
     conclude: (own, baseline) => {
       if (baseline === undefined) return undefined;
       const difference = own.result.metric.value - baseline.result.metric.value;

@@ -1,5 +1,5 @@
 import { type RunResult, runApp, UsageError } from "@mp/cli";
-import { ONE_RUN_FLAGS, precisionKinds, refuseOneRunFlags, trainByFlags, trainMany } from "@mp/cli/training";
+import { ONE_RUN_FLAGS, precisionKinds, refuseOneRunFlags, trainByFlags } from "@mp/cli/training";
 import { definition } from "./flags.js";
 import { loadParallelText } from "./parallel-text.js";
 import { runTranslation } from "./run.js";
@@ -16,18 +16,7 @@ await runApp(definition, async (options, context) => {
     show: (bleu) => bleu.toFixed(2),
     plain: { halfReductions: false },
     run: (run) => runTranslation(run, text),
-    table: (run) => {
-      const kinds = precisionKinds(options);
-      return trainMany({
-        options,
-        context,
-        run,
-        kinds,
-        name: "table",
-        format: formatTable,
-        entry: tableEntry,
-      });
-    },
+    table: { kinds: precisionKinds(options), format: formatTable, entry: tableEntry },
     conclude: ({ result }) => conclusion(result.details),
   });
 });

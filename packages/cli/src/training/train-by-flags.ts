@@ -2,10 +2,11 @@
 import { type Flag, flagName, toggle } from "../flag.js";
 import type { RunResult } from "../result.js";
 import { type AblatedOptions, ablate } from "./ablation.js";
-import { refuseBeside, refuseLoneSeeds, type SeededOptions, seedsFlag } from "./over-seeds.js";
+import { type Kind, refuseBeside, refuseLoneSeeds, type SeededOptions, seedsFlag } from "./over-seeds.js";
 import { precisionTable } from "./precision-table.js";
 import { onEngine, type Run } from "./run.js";
 import { type Runs, runOnceOrCompare } from "./run-once-or-compare.js";
+import { type ManyRuns, trainMany } from "./train-many.js";
 
 /** The flags of an app that prints tables of many runs. */
 export const tableFlags: {
@@ -44,24 +45,29 @@ export function refuseOneRunFlags<O extends SeededOptions>(
   refuseLoneSeeds(options, many);
 }
 
-export interface TrainByFlags<O extends AblatedOptions, R extends { readonly result: RunResult }>
-  extends Omit<Runs<O, R>, "run"> {
+export interface TrainByFlags<
+  O extends AblatedOptions,
+  R extends { readonly result: RunResult },
+  K extends Kind<O>,
+> extends Omit<Runs<O, R>, "run"> {
   /** Trains once, on the engine of the flags, and evaluates the result. */
   readonly run: (run: Run<O>) => Promise<R>;
   /** Formats a value of the metric for the tables. */
   readonly show: (value: number) => string;
-  /** Runs `--table` in place of `precisionTable`. */
-  readonly table?: (run: (options: O, label: string) => Promise<R>) => Promise<void>;
+  /** The table of `--table`, which is that of the precisions if left out. */
+  readonly table?: Pick<ManyRuns<O, K, R>, "kinds" | "format" | "entry">;
 }
 
 /** Trains once, or many times for `--ablation` or `--table`; prints the results and writes the `--json` file. */
 export async function trainByFlags<
   O extends AblatedOptions & { readonly table: boolean; readonly ablation: boolean },
   R extends { readonly result: RunResult },
->(parts: TrainByFlags<O, R>): Promise<void> {
+  K extends Kind<O> = Kind<O>,
+>(parts: TrainByFlags<O, R, K>): Promise<void> {
   const { options, context, show, table } = parts;
   const run = onEngine(context, parts.run);
   if (options.ablation) return await ablate({ options, context, run, show });
   if (!options.table) await runOnceOrCompare({ ...parts, run });
-  else await (table?.(run) ?? precisionTable({ options, context, run, show }));
+  else if (table === undefined) await precisionTable({ options, context, run, show });
+  else await trainMany({ options, context, run, name: "table", ...table });
 }
