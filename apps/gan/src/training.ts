@@ -12,7 +12,6 @@ import {
   trainer,
 } from "@mp/core";
 import { add, cast, mul, neg, randomUniform, reduceMean, softplus, sub } from "@mp/core/ops";
-import type { Model } from "@mp/nn";
 import type { Network, Options } from "./flags.js";
 import type { Networks } from "./model.js";
 
@@ -39,6 +38,13 @@ export function ganTraining({ discriminator, generator }: Networks, run: Run<Opt
   const { seed, noise } = options;
   const shared = trainerOptions(run);
   const { lossScaler } = shared.precision;
+  /** As many made pictures as `x` has real ones, and the generator's next statistics. */
+  const make = ({ generator: own }: Both, x: Tensor, context: LossContext<Both>) => {
+    const z = drawNoise(context.key, x.shape, noise);
+    return generator.apply(own, z, { ...context, modelState: context.modelState.generator });
+  };
+  const judge = ({ discriminator: own }: Both, x: Tensor, context: LossContext<Both>, modelState: Trees) =>
+    discriminator.apply(own, x, { ...context, modelState });
   return trainer({
     ...shared,
     params: {
@@ -50,13 +56,10 @@ export function ganTraining({ discriminator, generator }: Networks, run: Run<Opt
       discriminator: {
         loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
           const { modelState } = context;
-          const z = drawNoise(context.key, x.shape, noise);
-          const [made] = applyNetwork(generator, parameters.generator, z, context, modelState.generator);
-          const judge = (pictures: Tensor, state: Trees) =>
-            applyNetwork(discriminator, parameters.discriminator, pictures, context, state);
+          const [made] = make(parameters, x, context);
           // Real and made pictures have batch statistics of their own, as in the paper's code.
-          const [ofReal, seen] = judge(x, modelState.discriminator);
-          const [ofMade, next] = judge(made, seen);
+          const [ofReal, seen] = judge(parameters, x, context, modelState.discriminator);
+          const [ofMade, next] = judge(parameters, made, context, seen);
           return {
             loss: mul(add(ifReal(ofReal), ifMade(ofMade)), factor.discriminator),
             modelState: { ...modelState, discriminator: next },
@@ -69,21 +72,8 @@ export function ganTraining({ discriminator, generator }: Networks, run: Run<Opt
       generator: {
         loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
           const { modelState } = context;
-          const z = drawNoise(context.key, x.shape, noise);
-          const [made, next] = applyNetwork(
-            generator,
-            parameters.generator,
-            z,
-            context,
-            modelState.generator,
-          );
-          const [logits] = applyNetwork(
-            discriminator,
-            parameters.discriminator,
-            made,
-            context,
-            modelState.discriminator,
-          );
+          const [made, next] = make(parameters, x, context);
+          const [logits] = judge(parameters, made, context, modelState.discriminator);
           return {
             loss: mul(ifReal(logits), factor.generator),
             modelState: { ...modelState, generator: next },
@@ -100,17 +90,6 @@ export function ganTraining({ discriminator, generator }: Networks, run: Run<Opt
 type Trees = Tree<Tensor>;
 /** Weights, or statistics, of both. */
 type Both = { readonly [N in Network]: Trees };
-
-/** A network's result and its next statistics. */
-function applyNetwork(
-  model: Model,
-  parameters: Trees,
-  x: Tensor,
-  context: LossContext<unknown>,
-  modelState: Trees,
-): readonly [y: Tensor, state: Trees] {
-  return model.apply(parameters, x, { ...context, modelState });
-}
 
 /** The precision's scaler, or a dynamic one with another initial scale. */
 const scaler = (natural: LossScaler, initialScale: number | undefined): LossScaler =>
