@@ -1,7 +1,6 @@
 import { choice, defineApp, integer, number, type OptionsOf, toggle } from "@mp/cli";
 import { tableFlags } from "@mp/cli/training";
 import { MODELS } from "./models/index.js";
-import { OPTIMIZERS } from "./optimizers.js";
 
 /** The image classifier's command line: the common flags and the sizes of the experiment. */
 export const definition = defineApp({
@@ -10,7 +9,10 @@ export const definition = defineApp({
   defaults: { steps: 600 },
   flags: {
     model: choice(MODELS, { default: "resnet20", help: "the network" }),
-    optimizer: choice(OPTIMIZERS, { default: "sgd", help: "with momentum, or one that adapts its rates" }),
+    optimizer: choice(["sgd", "adagrad", "adam"], {
+      default: "sgd",
+      help: "with momentum, or one that adapts its rates",
+    }),
     width: integer({ default: 8, help: "channels of the first stage; 16 in the papers" }),
     batch: integer({ default: 32, help: "images in a step" }),
     learningRate: number({ help: "the highest; without it, what suits network and optimizer" }),

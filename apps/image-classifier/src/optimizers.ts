@@ -9,19 +9,14 @@ import {
   warmup,
   weightDecay,
 } from "@mp/core";
+import type { Options } from "./flags.js";
 import type { ModelName } from "./models/index.js";
 
-export const OPTIMIZERS = ["sgd", "adagrad", "adam"] as const;
-export type OptimizerName = (typeof OPTIMIZERS)[number];
-
-export interface OptimizerOptions {
-  readonly model: ModelName;
-  readonly optimizer: OptimizerName;
-  readonly learningRate: number | undefined;
-  readonly momentum: number;
-  readonly weightDecay: number;
-  readonly steps: number;
-}
+type OptimizerName = Options["optimizer"];
+type OptimizerOptions = Pick<
+  Options,
+  "model" | "optimizer" | "learningRate" | "momentum" | "weightDecay" | "steps"
+>;
 
 const resNets = (rate: number) => ({ resnet20: rate, resnet32: rate, resnet50: rate });
 
