@@ -1,5 +1,6 @@
 import type { HostTensor } from "@mp/graph";
 
+/** The bytes of a host tensor as they lie in memory, without a copy. */
 export function rawBytes({ buffer, byteOffset, byteLength }: HostTensor["data"]): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
