@@ -1,6 +1,6 @@
 import { invalid } from "./errors.js";
 
-/** Most bytes of a data set that is held in one array. */
+/** Largest number of bytes of a data set that is held in one array. */
 export const MOST_BYTES: number = 2 ** 31;
 
 /**

@@ -1,6 +1,6 @@
 import type { ModelSummary } from "./summary.js";
 
-/** Most characters of a row of the table. */
+/** Largest number of characters of a row of the table. */
 const WIDTH = 100;
 
 /** Formats the summary as a table of at most 100 columns, with the memory by kind. */

@@ -6,14 +6,15 @@ export interface LayerHistogram {
   readonly histogram: ExponentHistogram;
 }
 
-/** Most rows in a plot; more could not be distinguished. */
+/** Largest number of rows in a plot; more could not be distinguished. */
 const MOST_ROWS = 24;
 /** Fewest rows in a plot; fewer would not show where in the model something is. */
 const FEWEST_ROWS = 8;
 
 /**
- * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, layers that differ only
- * in the deepest parts of their paths share a row, as long as enough rows remain; then neighbors do.
+ * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, those that differ only
+ * in the deepest parts of their paths share a row, while at least 8 rows are left. If too many remain, neighbors
+ * share.
  */
 export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistogram[] {
   const deepest = Math.max(1, ...groups.map(({ layer }) => layer.split("/").length));

@@ -21,7 +21,7 @@ export interface CudaOptions {
    * fraction instead of 23. Default false.
    */
   readonly tf32?: boolean;
-  /** Most bytes of each session's arena, which does not hold state and batches. Default: no limit. */
+  /** Largest number of bytes of each session's arena, which does not hold state and batches. Default: no limit. */
   readonly memoryLimit?: number;
   /** Whether to record a step that is wholly on the GPU as a CUDA graph, and replay it. Default false: untested. */
   readonly graphCapture?: boolean;

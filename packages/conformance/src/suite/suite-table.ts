@@ -5,9 +5,9 @@
  */
 
 /**
- * `first-dtype`: of an operator and behavior the first dtype, which has most samples. `two-dtypes`: also one other.
- * `each-kind-of-dtype`: also one half, one integer of 32 or 64 bits and one dtype of 8 bits. The others come in turn from
- * claim to claim.
+ * The dtypes in which the suite keeps a claim, that is, a behavior of an operator. `first-dtype`: the first, which
+ * has most samples. `two-dtypes`: the first and one other. `each-kind-of-dtype`: the first, and one of each other
+ * kind: a half, an integer of 32 or 64 bits, a dtype of 8 bits. Which one it is changes from claim to claim.
  */
 export type Dtypes = "all" | "first-dtype" | "two-dtypes" | "each-kind-of-dtype";
 

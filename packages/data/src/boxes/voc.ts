@@ -18,7 +18,7 @@ import {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Most bytes of a file; an annotation of VOC has about two thousand. */
+/** Largest number of bytes of a file; an annotation of VOC has about two thousand. */
 const LONGEST_FILE = 1 << 20;
 
 /**

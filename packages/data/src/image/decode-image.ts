@@ -20,7 +20,7 @@ export interface ImageSize {
   readonly orientation?: "upright" | "stored";
 }
 
-/** Most pixels, 8192 × 8192; larger pictures are refused before decoding. */
+/** Largest number of pixels, 8192 × 8192; larger pictures are refused before decoding. */
 const MOST_PIXELS = 2 ** 26;
 const side = integer(1, 4096);
 /** Checks of `ImageSize`, also for functions with more options. */

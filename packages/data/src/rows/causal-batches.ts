@@ -41,7 +41,7 @@ export interface CausalBatch {
   readonly mask: HostTensor<"bool">;
 }
 
-/** Most elements of a mask, the limit of engines' typed arrays. */
+/** Largest number of elements of a mask, the limit of engines' typed arrays. */
 const MOST_ELEMENTS = 2 ** 31 - 1;
 
 const checkOptions = optionsCheck<CausalBatchOptions>(

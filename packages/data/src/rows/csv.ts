@@ -59,7 +59,7 @@ export async function openCsv(file: Inspected, delimiter: string): Promise<RowFi
   };
 }
 
-/** The position after a byte order mark, which would make the parser decode the rest. */
+/** The position after a byte order mark, if any. The parser's own option for it would decode the rest as text. */
 async function beginning(file: Inspected): Promise<RowStart> {
   for await (const [first, second, third] of streamBytes(file, 0)) {
     const isMarked = first === 0xef && second === 0xbb && third === 0xbf;

@@ -9,7 +9,7 @@ import { asMpError } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import { type Inspected, rowError } from "./row-file.js";
 
-/** Most bytes of a row, so that a file with one giant line does not fill the memory. */
+/** Largest number of bytes of a row, so that a file with one giant line does not fill the memory. */
 export const LONGEST_ROW_BYTES: number = 2 ** 26;
 
 /**

@@ -5,7 +5,7 @@
 import { crc32 } from "node:zlib";
 import { readStruct, type ThriftStruct } from "./thrift.js";
 
-/** Most values of a row group and most unpacked bytes; larger groups are refused. */
+/** Largest number of values of a row group and of unpacked bytes; larger groups are refused. */
 export const MOST_VALUES: number = 2 ** 26;
 export const MOST_GROUP_BYTES: number = 2 ** 30;
 

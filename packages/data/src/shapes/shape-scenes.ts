@@ -28,7 +28,7 @@ export interface ShapeScenesOptions {
   readonly side?: number;
   /** Number of classes, 2 … 5; default 4: disc, triangle, square, star, cross. */
   readonly classes?: number;
-  /** Most figures in an image, 1 … 8; each has at least one. Default 4. */
+  /** Largest number of figures in an image, 1 … 8; each has at least one. Default 4. */
   readonly objects?: number;
   /** From 0 (plain figures) to 1 (faint, small, noisy); default 0.25. */
   readonly difficulty?: number;

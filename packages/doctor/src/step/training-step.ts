@@ -41,7 +41,7 @@ function correctLoss(): number {
   return squares.reduce((sum, square) => sum + square, 0) / squares.length;
 }
 
-/** Makes the training step that every engine is tried on: a linear layer, the mean of squares, an update. */
+/** Runs the step that is tried on every engine: a linear layer, the mean of its squares, an update. */
 export async function trainingStep(task: StepTask): Promise<StepAnswer> {
   const since = performance.now();
   const { adamW, mixed, ops, tensor, trainer } = (await import(task.core)) as Core;

@@ -38,10 +38,11 @@ interface CustomGradientOptions {
 /**
  * Gives a function a gradient of your own, like `jax.custom_vjp`, `tf.custom_gradient` and `torch.autograd.Function`.
  * The rule gets the cotangents of the result, a tree like the result, and returns a list of one cotangent for each
- * input, of its shape and dtype (f32 for f8). Undefined or null, also for a tree of inputs, means none, as for
- * integers. The rule is traced with the function and may use any operator, so that gradients have gradients. Values
- * that it reads are kept, or recomputed under `remat`. Residuals are values of the function that the rule needs besides
- * inputs and result; in a gradient of the gradient they are differentiated as the function computed them.
+ * input, of its shape and dtype (f32 for f8). Undefined or null in its place, or in that of a whole tree, says that
+ * there is none; integers never have one. The rule is traced with the function and may use any operator, so that
+ * gradients have gradients. Values that it reads are kept, or recomputed under `remat`. Residuals are values of the
+ * function that the rule needs besides inputs and result; in a gradient of the gradient they are differentiated as the
+ * function computed them.
  *
  * A casting policy changes the dtypes of the function, but not of the rule, which stays as written: cast in the rule
  * where you want a half. Tensors from outside that the function closes over are constants.

@@ -30,7 +30,7 @@ export interface GeneratorOptions {
   /** Adapters for the model, as `loadAdapter` gives them; default none. */
   readonly adapter?: { readonly adapted: Lora<CausalLmInput>; readonly adapters: NamedParameters };
   /**
-   * Most tokens of a prompt and its text together, rounded up to a power of two. The limit is the model's
+   * Largest number of tokens of a prompt and its text together, rounded up to a power of two. The limit is the model's
    * `max_position_embeddings`; default 1024, or the limit if that is less. The cache takes memory for all of them.
    */
   readonly length?: number;
@@ -42,7 +42,7 @@ export interface GeneratorOptions {
 
 /** A model on an engine that writes one text at a time. */
 export interface TextGenerator {
-  /** Most tokens of a prompt and its text together. */
+  /** Largest number of tokens of a prompt and its text together. */
   readonly length: number;
   /**
    * Generates the tokens that follow a prompt, starting with the first `next()`. A new text ends the previous one,

@@ -8,7 +8,7 @@ import type { Sampling } from "./sampling.js";
 export interface GenerateOptions extends Partial<Sampling> {
   /** Tokens or sequences of tokens that end the text without being part of it. Default none. */
   readonly stop?: readonly (number | readonly number[])[];
-  /** Most tokens of the text; default 256, or as many as fit. */
+  /** Largest number of tokens of the text; default 256, or as many as fit. */
   readonly maxTokens?: number;
   /** Selects the random numbers: the same seed gives the same text. Default 0. */
   readonly seed?: number;

@@ -25,7 +25,7 @@ const GENERATION = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 
 /** Replaces Jinja's `range`, which would fill the memory for `range(10**9)`. The line end is trimmed with the tag. */
 const BOUNDED = "{% set range = bounded_range %}\n";
-/** Most numbers in all ranges of one rendering; Python's sandbox allows that many in one range. */
+/** Largest count of numbers in all ranges of one rendering; Python's sandbox allows that many in one range. */
 const MOST_NUMBERS = 100_000;
 
 export class ChatTemplate {

@@ -6,7 +6,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Most bytes of an index or a configuration; indexes of the largest models have some 100 kB. */
+/** Largest number of bytes of an index or a configuration; indexes of the largest models have some 100 kB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /** The remedy for a truncated or damaged file. */

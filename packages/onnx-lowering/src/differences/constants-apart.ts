@@ -14,7 +14,7 @@ const ELEMENTWISE: ReadonlySet<string> = new Set([
   "Where", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "Min", "Max", "Abs", "Neg",
 ]); // biome-ignore format: one list
 
-/** Most readers of one scalar: the engine's compile time grows with the square of their number. */
+/** Largest number of readers of one scalar: the engine's compile time grows with the square of their number. */
 const READERS = 50;
 
 /** Whether any number is subnormal. */

@@ -36,7 +36,7 @@ export function odd(x: string, coefficients: readonly number[], writer: NodeWrit
 
 type OfF32 = (x: string, writer: NodeWriter) => string;
 
-/** Applies a form to f32 only; half dtypes lose no digits. */
+/** Applies a form to f32 only: in half dtypes the shader, which computes in f32, loses no digits. */
 const ofF32 =
   <K extends "Exp" | "Log" | "Tanh">(compute: OfF32): OwnLowering<K> =>
   (node, operands, writer) =>

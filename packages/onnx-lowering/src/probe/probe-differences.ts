@@ -80,7 +80,7 @@ const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
 const SPECIAL = [0, -0, 1.5, -2, 3e-4, -3e-4, -9, 1e-40, -95, 3e38, infinity, -infinity, nan, 0.1];
 const REDUCED = [infinity, -infinity, nan, 1];
 
-/** All sequences of `count` of the numbers. */
+/** All lists of `count` elements of `numbers`, in every order and with repetitions. */
 const combinations = (numbers: readonly number[], count: number): readonly (readonly number[])[] =>
   count === 0
     ? [[]]

@@ -91,7 +91,7 @@ const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
 export const rangeOfCast = (from: DType | undefined): Range | undefined =>
   from === "u8" ? { most: 255, isNumber: true } : undefined;
 
-/** Larger bounds are dropped: this one is far from where f32 sums and products overflow. */
+/** Larger bounds count as unknown, so that what has a bound is far from overflowing f32. */
 const LARGEST = 2 ** 100;
 
 /** The range of a single f32 number; half dtypes store bits, so nothing is known of them. */

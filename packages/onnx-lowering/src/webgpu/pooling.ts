@@ -108,10 +108,10 @@ function throughWindows(dy: string, { most, place, window, size }: Found, writer
   return frame(whole, axis, [-begin, -end], [0, "f32"], writer).name;
 }
 
-/** Most terms of a sum that may be rounded after each term. */
+/** Largest number of terms of a sum that may be rounded after each term. */
 const FEW_TERMS = 4;
 
-/** Most windows that share one element. */
+/** Largest number of windows that share one element. */
 const overlap = (windows: readonly AxisWindow[]): number =>
   windows.reduce((most, { kernel, stride }) => most * Math.ceil(kernel / stride), 1);
 

@@ -7,7 +7,7 @@ import { product } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { positivePower } from "./positive-power.js";
 
-/** The only element of a known exponent; undefined otherwise. */
+/** The exponent as a number, if it is a known f32 tensor of one element; undefined otherwise. */
 function constantExponent(
   node: Parameters<OwnLowering<"Pow">>[0],
   constantOf: ConstantOf,

@@ -11,7 +11,7 @@ const MASK = 2n ** 64n - 1n;
 /** ONNX's number for uint32. */
 const UINT32 = 12;
 
-/** Most columns of a layout: tables of this length are written into the model. */
+/** Largest number of columns of a layout: tables of this length are written into the model. */
 const COLUMNS = 1024;
 
 /** The matrix in which the elements are computed. */

@@ -14,7 +14,7 @@ export type Warn = (warning: OnnxWarning) => void;
 /** Prints a warning to stderr. */
 export const printWarning: Warn = ({ message }) => console.warn(`[mp] ${message}`);
 
-/** Most names in one message; more would obscure it. */
+/** Largest number of names in one message; more would obscure it. */
 const MOST_NAMES = 5;
 
 function list(names: readonly string[]): string {

@@ -37,7 +37,7 @@ export interface NodeWriter {
    * the outer values with the names `given` instead.
    */
   body(graph: Graph, given: readonly string[]): OnnxGraph;
-  /** Claims a name for an input of a body that no node reads. */
+  /** Claims a name for a body's input that none of its nodes reads. */
   unread(wanted: string): string;
   /** Whether ops of the `mp` domain stay such nodes instead of being decomposed. */
   readonly keepsOwnOps: boolean;

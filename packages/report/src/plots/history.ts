@@ -19,7 +19,7 @@ export interface HistoryStep {
 /** The steps of one run, or of several runs by name. */
 export type History = readonly HistoryStep[] | Readonly<Record<string, readonly HistoryStep[]>>;
 
-/** Most points of a line; more than there are pixels would be drawn over each other. */
+/** Largest number of points of a line; more than there are pixels would be drawn over each other. */
 const MOST_POINTS = 400;
 
 /** Colors of runs; the red of skipped steps is not among them. */

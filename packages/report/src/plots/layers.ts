@@ -13,7 +13,7 @@ export interface LayersOptions {
   readonly marginLeft: number;
 }
 
-/** Most characters of a row's name, so that room is left for the row. */
+/** Largest number of characters of a row's name, so that room is left for the row. */
 const LONGEST = 16;
 const rowLabel = (layer: string): string => shorten(layer, LONGEST);
 

@@ -10,7 +10,7 @@ export interface Foldable<Row> {
   readonly card: (row: Row) => Markup;
 }
 
-/** Most rows that are open at first: of the table, and of the list on a phone. */
+/** Largest number of rows that are open at first: of the table, and of the list on a phone. */
 const MOST_SHOWN = 40;
 const MOST_SHOWN_NARROW = 12;
 

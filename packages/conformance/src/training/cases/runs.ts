@@ -67,7 +67,7 @@ interface Run {
 
 interface Settings {
   readonly optimizer?: Optimizer;
-  /** Storage of the weights, with its drift. Default float32. */
+  /** The precision, which says how weights are stored, and the drift that it allows. Default float32. */
   readonly kept?: Kept;
   readonly clipNorm?: number;
   readonly accumulate?: number;

@@ -47,7 +47,7 @@ export function hookReduction(allReduce: AllReduce): WindowReduction {
   };
 }
 
-/** The scalars of a window that processes combine, f32. */
+/** The scalars of a window, f32; processes combine them together with its gradients. */
 export const REDUCED_SCALARS = ["window/loss", "window/poison"] as const;
 
 /** The slots of an objective's summed gradients, f32. */

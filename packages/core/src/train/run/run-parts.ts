@@ -15,7 +15,7 @@ export interface RunParts extends InitialState {
   readonly state: State;
   /** Definitions and state in the form that checkpoints hold: those of the undivided run. */
   readonly kept: { readonly definitions: Definitions; readonly state: State };
-  /** Reads the parameters if the update is divided. */
+  /** Gathers the parameters from all ranks; undefined unless the update is divided. */
   readonly parameters: (() => Promise<unknown>) | undefined;
   readonly calls: CallQueue;
   readonly collective: Collective;

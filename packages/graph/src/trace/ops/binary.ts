@@ -69,8 +69,9 @@ export const or: Binary = binary("Or");
 export const xor: Binary = binary("Xor");
 
 /**
- * Remainder; `fmod: true` takes the dividend's sign (floats), otherwise the divisor's (integers; division by 0 as in
- * `div`).
+ * Remainder of a / b, broadcasting. Integers: with the sign of b; division by 0 as in `div`. Floats: with the sign of
+ * a, and only with `fmod: true`.
+ * @throws MP_DTYPE_MISMATCH for floats without `fmod` and integers with it
  */
 export function mod(a: Operand, b: Operand, options: { readonly fmod?: boolean } = {}): Tensor {
   checkOptions("Mod", options, { fmod: true });

@@ -64,7 +64,7 @@ export interface Surroundings {
   readonly randomInput?: NodeReader["randomInput"];
 }
 
-/** Most elements of a table that is made during reading, so that a short file cannot demand much. */
+/** Largest number of elements of a table that is made during reading, so that a short file cannot demand much. */
 const MAX_TABLE = 2 ** 24;
 
 type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };

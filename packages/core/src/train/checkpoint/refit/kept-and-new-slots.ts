@@ -1,7 +1,7 @@
 /**
  * Fits a checkpoint to a run with another `frozen` mask, other groups of parameters or other optional parts of the
- * state. State of a parameter that the file has completely keeps its values; the rest starts as in a new run from the
- * file's weights. The weights themselves always come from the file.
+ * state. Optimizer state of a parameter comes from the file if the file has all of it; otherwise it starts as in a new
+ * run from the file's weights. The weights themselves always come from the file.
  */
 import { formatType, type HostTensor, type State, type ValueType } from "@mp/graph";
 import type { Outputs } from "../../definition/outputs.js";

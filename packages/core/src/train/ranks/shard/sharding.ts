@@ -33,7 +33,10 @@ export interface Sharding {
   isCommon(slot: string): boolean;
   /** Slots that `gather` changes in place, for `createState`. */
   readonly adjacent: readonly (readonly string[])[];
-  /** This rank's state in the form of an undivided run, and a reader of its parameters. Call both on all ranks. */
+  /**
+   * This rank's state in the form of an undivided run, and a reader of its parameters. All ranks must call both
+   * functions.
+   */
   whole(
     state: State,
     given: GivenTypes,
