@@ -127,7 +127,7 @@ const FOLDERS = {
     "entries",
   ],
   data: [".", "boxes", "image", "prefetch", "rows", "shapes", "text"],
-  doctor: ["inspect", "machine", "engines", "step", "report", "."],
+  doctor: ["inspect", "machine", "engines", "step", "diagnosis", "print", "."],
   hub: ["."],
   "language-models": ["decoders", "generate", "tokenizer"],
   libopenvino: ["."],

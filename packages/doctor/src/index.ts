@@ -1,3 +1,4 @@
+export { type DiagnoseOptions, type Diagnosis, diagnose } from "./diagnosis/diagnose.js";
 export { inspectFile } from "./inspect/inspect-file.js";
 export type {
   CheckpointInspection,
@@ -7,4 +8,3 @@ export type {
   OnnxInspection,
 } from "./inspect/inspection.js";
 export type { Finding } from "./machine/finding.js";
-export { type DiagnoseOptions, type Diagnosis, diagnose } from "./report/diagnose.js";

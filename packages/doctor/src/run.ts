@@ -1,9 +1,9 @@
 import { COMMAND, HELP, parseCommandLine } from "./command-line.js";
+import { diagnose } from "./diagnosis/diagnose.js";
 import { inspectFile } from "./inspect/inspect-file.js";
-import { visible } from "./report/columns.js";
-import { diagnose } from "./report/diagnose.js";
-import { printDiagnosis } from "./report/print-diagnosis.js";
-import { printInspection } from "./report/print-inspection.js";
+import { visible } from "./print/columns.js";
+import { printDiagnosis } from "./print/print-diagnosis.js";
+import { printInspection } from "./print/print-inspection.js";
 
 const EXIT_OK = 0;
 const EXIT_UNHEALTHY = 1;

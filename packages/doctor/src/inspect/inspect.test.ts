@@ -6,7 +6,7 @@ import { reference } from "@mp/core/reference";
 import { encodeModel, onnxGraph, onnxModel, onnxNode } from "@mp/onnx";
 import { saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { printInspection } from "../report/print-inspection.js";
+import { printInspection } from "../print/print-inspection.js";
 import { inspectFile } from "./inspect-file.js";
 
 let folder = "";

@@ -17,7 +17,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { quote } from "../problem.js";
-import { type FileNames, fileNames } from "../trainable/file-names.js";
+import { type FileNames, fileNames } from "../trainable/names-in-file.js";
 import { invalid } from "./export-options.js";
 
 /** The context of an exported function: dropout does nothing, and statistics are only read. */

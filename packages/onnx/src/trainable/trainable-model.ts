@@ -32,9 +32,9 @@ import type { Warn } from "../read/read-warnings.js";
 import { expectWithin, type ReadLimits } from "../read-limits.js";
 import { type AdaptedGraph, besideWeights } from "./beside-weights.js";
 import { bindSizes } from "./bind-sizes.js";
-import { fileNames } from "./file-names.js";
 import { invalid } from "./invalid.js";
 import { type LinearWeight, linearWeights } from "./linear-weights.js";
+import { fileNames } from "./names-in-file.js";
 import { batchMean, batchVariance, type Statistics, withStatistics } from "./training-nodes.js";
 
 /** Host tensors, nested by the parts of their names in the file. */

@@ -1,5 +1,5 @@
+import type { Diagnosis } from "../diagnosis/diagnose.js";
 import { columns } from "./columns.js";
-import type { Diagnosis } from "./diagnose.js";
 
 const REMEDY = "→";
 
