@@ -13,8 +13,24 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const flags = (text: string): readonly string[] => text.split(" ");
 const SMALL = flags("--layers 2 --size 32 --heads 2 --sequence 32 --batch 8 --vocab 300 --precision float32");
 
+/** Trains on the app's own text. */
+const OWN_TEXT = "own text";
+
+/** Two sources of plain sentences: the app's own text takes longer to read than most of these runs. */
+const data = join(folder, "text");
+for (const name of ["birds", "stones"]) {
+  mkdirSync(join(data, name), { recursive: true });
+  const sentences = Array.from(
+    { length: 900 },
+    (_, i) => `The ${name} number ${"abcdefghij"[i % 10]} are here.`,
+  );
+  writeFileSync(join(data, name, "text.txt"), sentences.join("\n\n"));
+}
+
 function run(...own: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...SMALL, ...own], {
+  const text = own.includes(OWN_TEXT) ? [] : ["--data", data];
+  const given = own.filter((flag) => flag !== OWN_TEXT);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...SMALL, ...text, ...given], {
     encoding: "utf8",
     timeout: 600_000,
   });
@@ -33,7 +49,11 @@ const numbers = (list: unknown): readonly number[] => list as readonly number[];
 
 describe("bert", () => {
   it("learns to predict hidden pieces", () => {
-    const { metric, loss, details } = result("learns", ...flags("--steps 150 --learning-rate 0.003"));
+    const { metric, loss, details } = result(
+      "learns",
+      OWN_TEXT,
+      ...flags("--steps 150 --learning-rate 0.003"),
+    );
     expect(metric.name).toBe("perplexity of hidden pieces");
     // Before training, all of the 300 pieces are as likely.
     expect(loss[0]).toBeCloseTo(Math.log(300), 1);
@@ -42,7 +62,7 @@ describe("bert", () => {
   });
 
   it("accumulates 32 microbatches of 8 as one batch of 256: the same losses", () => {
-    const common = flags("--steps 6 --dropout 0 --learning-rate 0.01");
+    const common = [OWN_TEXT, ...flags("--steps 6 --dropout 0 --learning-rate 0.01")];
     const whole = result("whole", ...common, "--batch", "256");
     const micro = result("micro", ...common, "--batch", "8", "--accumulate", "32");
     expect(micro.loss).toHaveLength(6);
@@ -68,7 +88,7 @@ describe("bert", () => {
 
   it("tells sources apart, and starts from a pretrained encoder", () => {
     const state = join(folder, "pretrained.safetensors");
-    const model = flags("--layers 1 --size 64 --batch 16 --vocab 1000 --dropout 0");
+    const model = [OWN_TEXT, ...flags("--layers 1 --size 64 --batch 16 --vocab 1000 --dropout 0")];
     result("pretrained", ...model, ...flags("--steps 20"), "--save", state);
     const common = flags("--task classify --steps 150 --learning-rate 0.003");
     const { metric, details } = result("classes", ...model, ...common, "--from", state);
@@ -85,7 +105,16 @@ describe("bert", () => {
     const whole = result("uninterrupted", ...common);
     const state = join(folder, "state.safetensors");
     const stop = ["--import", "@mp/build/interrupt-at-first-step"];
-    const { status } = spawnSync(process.execPath, [...stop, main, ...SMALL, ...common, "--save", state]);
+    const { status } = spawnSync(process.execPath, [
+      ...stop,
+      main,
+      ...SMALL,
+      "--data",
+      data,
+      ...common,
+      "--save",
+      state,
+    ]);
     expect([status, existsSync(state)]).toEqual([130, true]);
     const { loss, steps } = result("rest", ...common, "--resume", state);
     expect([steps, loss.length < 60]).toEqual([60, true]);
@@ -132,16 +161,7 @@ describe("bert", () => {
   });
 
   it("reads folders as sources, and refuses what is wrong in one line with exit code 2", () => {
-    const data = mkdtempSync(join(folder, "text-"));
-    for (const name of ["birds", "stones"]) {
-      mkdirSync(join(data, name));
-      const sentences = Array.from(
-        { length: 900 },
-        (_, i) => `The ${name} number ${"abcdefghij"[i % 10]} are here.`,
-      );
-      writeFileSync(join(data, name, "text.txt"), sentences.join("\n\n"));
-    }
-    const { details } = result("folders", ...flags("--task classify --steps 2"), "--data", data);
+    const { details } = result("folders", ...flags("--task classify --steps 2"));
     expect(details.text.sources.map(({ name }: { name: string }) => name)).toEqual(["birds", "stones"]);
     const cases: readonly (readonly string[])[] = [
       ["--data", join(folder, "nowhere")],
