@@ -10,9 +10,9 @@ import { autocastGraph } from "../../src/cast/autocast-graph.js";
 import { mixedFloat16Policy } from "../../src/cast/policy.js";
 
 const CHUNK = 1_000_000;
-const COUNT = 10 * CHUNK;
+const COUNT = 4 * CHUNK;
 
-/** Ten million numbers of one stream, in order of size. */
+/** Four million numbers of one stream, in order of size. */
 function drawn(): Float32Array {
   const after = (drawn: number): HostTensor => tensor(Int32Array.of(drawn), []);
   const draw = traceTrees(after(0), (drawn) => {
