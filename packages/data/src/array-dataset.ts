@@ -10,8 +10,8 @@ import { invalid, mismatch } from "./errors.js";
 export interface ArrayDatasetOptions extends Omit<BatchingOptions, "partial"> {
   /**
    * What to do with the last, smaller batch of a pass: `drop` (default) leaves it out, `keep` gives it as it is,
-   * which is one more shape to compile, `pad` repeats its last example. With `pad` every batch has `weights`, f32
-   * [batch]: 1 for an example and 0 for padding, for the option `sampleWeights` of losses and metrics.
+   * which is one more shape to compile, `pad` repeats its last example. With `pad` every batch has `weights`, f32 of
+   * shape [batch], 1 for an example and 0 for padding, for the option `sampleWeights` of losses and metrics.
    */
   readonly partial?: "drop" | "keep" | "pad";
 }
