@@ -5,9 +5,7 @@ type Reject = (error: MpError) => void;
 /** Watches for the loss of a device: a driver's crash, an update or a laptop's lid can end it at any moment. */
 export class LossWatch {
   #error: MpError | undefined;
-  /**
-   * Rejects work that has not settled. (A race with one long-lived promise would keep every result until the end.)
-   */
+  /** Rejects work that has not settled. (A race with one long-lived promise would keep every result until the end.) */
   readonly #waiting = new Set<Reject>();
 
   constructor(device: GPUDevice) {

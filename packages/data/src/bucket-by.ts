@@ -17,9 +17,7 @@ export interface BucketByOptions extends Pick<BatchingOptions, "batch" | "epochs
   readonly buckets: readonly number[];
   /** Value that pads sequences, for all or by name; default 0. For labels, use the `ignoreIndex` of the loss. */
   readonly padding?: number | Readonly<Record<string, number>>;
-  /**
-   * Shuffles the examples within each bucket, and all batches, differently in each epoch. Default: shortest first.
-   */
+  /** Shuffles the examples within each bucket, and all batches, differently in each epoch. Default: shortest first. */
   readonly shuffle?: { readonly seed: number };
   /**
    * What to do with the last, smaller batch of each bucket: `drop` (default), `keep`, or `pad` by repeating its last

@@ -7,9 +7,7 @@ export interface Defaulted<T> {
   readonly default: T;
 }
 
-/**
- * The check of an option that is really checked later: the precision with the manifest, a mask with the parameters.
- */
+/** The check of an option that is really checked later: the precision with the manifest, a mask with the parameters. */
 export const later: Check = () => {};
 
 /**

@@ -7,9 +7,7 @@ const tag = Object.getOwnPropertyDescriptor(
   Symbol.toStringTag,
 )?.get;
 
-/**
- * The class's name, such as `Float32Array`, for an array of any realm and any subclass; undefined for other values.
- */
+/** The class's name, such as `Float32Array`, for an array of any realm and any subclass; undefined for other values. */
 export function arrayClassOf(value: unknown): string | undefined {
   return tag?.call(value) as string | undefined;
 }

@@ -45,9 +45,7 @@ export interface RecurrenceOptions {
    * nodes, takes longer to compile, and may run faster if a step is small. Default false.
    */
   readonly unroll?: boolean;
-  /**
-   * Whether to run from the last step to the first; results stay in place. For bidirectional layers. Default false.
-   */
+  /** Whether to run from the last step to the first; results stay in place. For bidirectional layers. Default false. */
   readonly reverse?: boolean;
 }
 

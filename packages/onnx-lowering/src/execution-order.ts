@@ -134,9 +134,7 @@ function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   return roots;
 }
 
-/**
- * Finds by bisection the last value that holds, given that the first one holds and none does after one that fails.
- */
+/** Finds by bisection the last value that holds, given that the first one holds and none does after one that fails. */
 function lastIndexWhere(values: readonly number[], holds: (value: number) => boolean): number {
   let low = 0;
   let high = values.length - 1;

@@ -38,9 +38,7 @@ const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly is
   UINT32: { size: 2 ** 32, isSigned: false },
 };
 
-/**
- * The small integer type of a node's outputs (one for all, or one each), and whether results may exceed its range.
- */
+/** The small integer type of a node's outputs (one for all, or one each), and whether results may exceed its range. */
 interface Substituted {
   readonly small: SmallInteger | readonly (SmallInteger | undefined)[] | undefined;
   readonly wraps: boolean;

@@ -9,9 +9,7 @@ export interface MemoryRow {
   readonly tensors: number;
 }
 
-/**
- * Memory of a process beside its tensors: its measured peak less the planned peak of its tensors.
- */
+/** Memory of a process beside its tensors: its measured peak less the planned peak of its tensors. */
 export const besideTensors = ({ peak, planned }: Measured): number => peak.bytes - planned.peak;
 
 const MIB = 2 ** 20;

@@ -1,6 +1,4 @@
-/**
- * The interface between the loop and an engine: programs over one resident state, traced from functions of tensors.
- */
+/** The interface between the loop and an engine: programs over one resident state, traced from functions of tensors. */
 import {
   type Backend,
   type HostTensor,

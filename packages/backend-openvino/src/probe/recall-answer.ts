@@ -33,9 +33,7 @@ export async function recallAnswer<A>(
 /** Entry points of the probing code. They share files whose names change with their contents. */
 const ENTRIES = ["@mp/graph/probe", "@mp/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
-/**
- * Identifies the probing code, whose findings other code does not reuse; undefined in a bundle, which has no files.
- */
+/** Identifies the probing code, whose findings other code does not reuse; undefined in a bundle, which has no files. */
 function probingCode(): { readonly version: string; readonly code: string } | undefined {
   const require = createRequire(import.meta.url);
   try {

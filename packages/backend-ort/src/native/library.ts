@@ -24,9 +24,7 @@ export interface OrtLibrary {
   readonly version: string;
   readonly buildInfo: string;
   readonly functions: NativeFunctions;
-  /**
-   * Throws the error of a status and releases it. @throws MP_BACKEND_FAILED or a more specific code (`checkStatus`)
-   */
+  /** Throws the error of a status and releases it. @throws MP_BACKEND_FAILED or a more specific code (`checkStatus`) */
   check(status: bigint | null, what: string): void;
   /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
   make(what: string, call: Maker): bigint;

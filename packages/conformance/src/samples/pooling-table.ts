@@ -52,9 +52,7 @@ const WIDELY_PADDED: readonly Pool[] = [
   pool([2, 1, 4], [2], { pads: [2, 2], dilations: [3] }),
 ];
 
-/**
- * Windows whose last positions extend beyond the padding. In the last entry, one that would begin there is dropped.
- */
+/** Windows whose last positions extend beyond the padding. In the last entry, one that would begin there is dropped. */
 const CEILED: readonly Pool[] = [
   pool([1, 2, 6, 8], [3, 2], { strides: [2, 3], pads: [0, 1, 0, 1], ceilMode: true }),
   pool([2, 1, 6], [2], { strides: [3], pads: [1, 1], ceilMode: true }),

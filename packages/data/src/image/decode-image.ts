@@ -9,9 +9,7 @@ export interface ImageSize {
   readonly width: number;
   /** 3 for RGB (default), or 1 for gray. */
   readonly channels?: 1 | 3;
-  /**
-   * How to fit an image of other proportions: `cover` (default) crops it; `fill` distorts it, so boxes stay valid.
-   */
+  /** How to fit an image of other proportions: `cover` (default) crops it; `fill` distorts it, so boxes stay valid. */
   readonly fit?: "cover" | "fill";
   /**
    * Whether to apply the EXIF orientation: `upright` (default) does; `stored` keeps the pixels as in the file, to

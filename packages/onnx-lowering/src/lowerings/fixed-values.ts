@@ -16,9 +16,7 @@ export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>
   return fixed;
 }
 
-/**
- * Writes x - c as x + (-c) in f32, with the same bits: the optimizer folds sums into convolutions, not differences.
- */
+/** Writes x - c as x + (-c) in f32, with the same bits: the optimizer folds sums into convolutions, not differences. */
 export const differenceAsSum =
   (fixed: FixedValues): OwnLowering<"Sub"> =>
   (node, operands, writer) => {

@@ -4,9 +4,7 @@ import type { NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "../lowerings/log-softmax.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
-/**
- * Adding and subtracting this number rounds smaller ones to integers, ties to even: f32 has no fractions above it.
- */
+/** Adding and subtracting this number rounds smaller ones to integers, ties to even: f32 has no fractions above it. */
 const WHOLE_FROM = 2 ** 23;
 
 const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {

@@ -243,9 +243,7 @@ function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors 
   return invalid(`${what}; the model takes ${names.map(quote).join(", ")}`);
 }
 
-/**
- * Casts a tensor to the file's dtype: outside, f16 and bf16 parameters are f32, and any float may replace another.
- */
+/** Casts a tensor to the file's dtype: outside, f16 and bf16 parameters are f32, and any float may replace another. */
 function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
   if (!isTensor(given)) return invalid(`the parameter or statistic of ${quote(name)} is no tensor`);
   if (given.dtype === dtype) return given;
