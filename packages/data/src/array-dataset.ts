@@ -1,11 +1,11 @@
 import { type HostTensor, isHostTensor, type MpError, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
-import { shown } from "@mp/graph/internal";
+import { shapeMismatch, shown } from "@mp/graph/internal";
 import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
-import { invalid, mismatch } from "./errors.js";
+import { invalid } from "./errors.js";
 
 export interface ArrayDatasetOptions extends Omit<BatchingOptions, "partial"> {
   /**
@@ -97,7 +97,7 @@ function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   const count = first[1].shape[0];
   for (const [name, { shape }] of entries) {
     if (shape[0] === undefined || shape[0] !== count) {
-      throw mismatch(
+      throw shapeMismatch(
         `arrayDataset: the first dimension counts the examples, ${first[0]} is ${formatShape(first[1].shape)} and ${name} is ${formatShape(shape)}`,
       );
     }

@@ -1,12 +1,12 @@
 import { type HostTensor, isHostTensor, type MpError } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
-import { shown } from "@mp/graph/internal";
+import { shapeMismatch, shown } from "@mp/graph/internal";
 import { takeBatch, takeRows } from "./array-dataset.js";
 import { type BatchingOptions, batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
 import { datasetSignature } from "./dataset-signature.js";
-import { invalid, mismatch } from "./errors.js";
+import { invalid } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
 /** A list with a sequence [length, …] per example, all of one dtype; or a tensor [examples, …] with a row each. */
@@ -149,7 +149,9 @@ function readColumns(examples: Readonly<Record<string, BucketColumn>>, partial: 
   }
   const other = columns.find(({ count }) => count !== first?.count);
   if (first === undefined || other === undefined) return columns;
-  throw mismatch(`bucketBy: ${first.name} has ${first.count} examples and ${other.name} has ${other.count}`);
+  throw shapeMismatch(
+    `bucketBy: ${first.name} has ${first.count} examples and ${other.name} has ${other.count}`,
+  );
 }
 
 function readColumn(name: string, column: BucketColumn): Column {
@@ -180,7 +182,7 @@ function checkSequence(place: string, sequence: unknown, first: HostTensor): voi
   const { dtype, shape } = sequence;
   const fits = dtype === first.dtype && shape.slice(1).join() === first.shape.slice(1).join();
   if (shape.length > 0 && shape.length === first.shape.length && fits) return;
-  throw mismatch(
+  throw shapeMismatch(
     `bucketBy: ${place} is ${dtype} ${formatShape(shape)}, and the first sequence ${first.dtype} ${formatShape(first.shape)}; they differ in their first dimension alone`,
   );
 }

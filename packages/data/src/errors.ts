@@ -6,9 +6,6 @@ type Details = Readonly<Record<string, unknown>>;
 export const invalid = (message: string, details: Details = {}): MpError<"MP_INVALID_ARGUMENT"> =>
   new MpError("MP_INVALID_ARGUMENT", message, { details });
 
-export const mismatch = (message: string): MpError<"MP_SHAPE_MISMATCH"> =>
-  new MpError("MP_SHAPE_MISMATCH", message);
-
 /** MP_PARSE for invalid content of a file or folder. */
 export const fileError = (
   path: string,

@@ -1,8 +1,7 @@
 import { resolve } from "node:path";
 import type { FitPosition } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { checks, invalid, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { invalid } from "../invalid.js";
 import { readScalars, type Scalars } from "../scalars.js";
 import type { LogContent, LogFile } from "./log-file.js";
 

@@ -1,5 +1,4 @@
-import { checks, withDefault } from "@mp/graph/internal";
-import { invalid } from "../invalid.js";
+import { checks, invalid, withDefault } from "@mp/graph/internal";
 
 /** Options of callbacks that follow a number of the run. */
 export interface MonitorOptions {

@@ -1,6 +1,6 @@
 import type { CallbackAnswer, FitEpoch, FitPosition } from "@mp/core/fit";
+import { invalid } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { invalid } from "../invalid.js";
 import { type JsonNumber, toJson } from "../json-number.js";
 import { isApplied, readScalars, type Scalars } from "../scalars.js";
 

@@ -1,7 +1,6 @@
 import type { FitTraining, RatesByGroup } from "@mp/core/fit";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { checks, invalid, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
-import { invalid } from "../invalid.js";
 import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./is-better.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 

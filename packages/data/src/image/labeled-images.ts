@@ -1,7 +1,7 @@
 import { type HostTensor, isHostTensor, type MpError } from "@mp/core";
 import { formatShape } from "@mp/core/graph";
-import { shown } from "@mp/graph/internal";
-import { invalid, mismatch } from "../errors.js";
+import { shapeMismatch, shown } from "@mp/graph/internal";
+import { invalid } from "../errors.js";
 
 /** Images as bytes from 0 to 255, and their classes. */
 export interface LabeledImages {
@@ -40,5 +40,5 @@ export function checkImages(what: string, images: LabeledImages): readonly [numb
 
 function wrongTensor(wanted: string, value: unknown): MpError {
   const got = isHostTensor(value) ? `${value.dtype} ${formatShape(value.shape)}` : shown(value);
-  return mismatch(`${wanted}, got ${got}`);
+  return shapeMismatch(`${wanted}, got ${got}`);
 }
