@@ -161,7 +161,7 @@ export class NativeRuntime {
 /**
  * Loads the library, joins the process's environment and initializes the device.
  * @throws MP_BACKEND_UNAVAILABLE, MP_SPEC_VERSION if there is no suitable library or device
- * @throws MP_INVALID_ARGUMENT if the thread options contradict a runtime that is in use
+ * @throws MP_INVALID_ARGUMENT if `threads` or `spinning` differ from those that the process already uses
  */
 export async function openRuntime(options: RuntimeOptions = {}): Promise<NativeRuntime> {
   const runtime = new NativeRuntime(options);

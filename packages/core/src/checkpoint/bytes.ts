@@ -19,7 +19,7 @@ export function bytesOfTensors({ tensors, metadata }: LoadedTensors): Uint8Array
 }
 
 /**
- * Decodes tensors into memory of their own; returns nothing unless all of the bytes are valid.
+ * Decodes all tensors into memory of their own.
  * @throws MP_PARSE for bytes that are damaged or of another format, MP_UNSUPPORTED for a dtype that the SDK lacks
  */
 export function tensorsOfBytes(bytes: Uint8Array): LoadedTensors {

@@ -169,7 +169,7 @@ export async function updater<
   };
 }
 
-/** Drops the options that are undefined. */
+/** Copies the options without those that are undefined. */
 function dropUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -83,7 +83,7 @@ type VocImage = Omit<AnnotatedImage, "boxes"> & {
   readonly objects: readonly {
     readonly name: string;
     readonly what: string;
-    /** The corners as in the file, counted from 1. */
+    /** The corners as the file has them: its first pixel is 1. */
     readonly corners: Box;
     readonly isIgnored: boolean;
   }[];

@@ -98,7 +98,7 @@ export function beyondNumbers(sign: 1 | -1, writer: NodeWriter): string {
   return writer.one("Mul", [limit, double(writer.scalar(2, "f32"), writer)]);
 }
 
-/** f64 sort keys. They leave room above f32's infinity for NaN, which is the largest. */
+/** Converts f32 to f64 keys that sort NaN last: infinity becomes a number above all of f32, and NaN a larger one. */
 export function doubleKeys(x: string, writer: NodeWriter): string {
   const beyond = beyondNumbers(1, writer);
   const farBeyond = writer.one("Mul", [beyond, double(writer.scalar(2, "f32"), writer)]);

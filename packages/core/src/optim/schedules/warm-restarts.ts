@@ -28,7 +28,7 @@ interface WarmRestartsOptions {
 }
 
 const isGrowth = (x: unknown): boolean => typeof x === "number" && (x === 1 || (x >= 1.01 && x < STEPS));
-/** With a factor below 1.01 the table of restarts would be long. */
+/** Refuses factors between 1 and 1.01, for which the table of restarts would be long. */
 const growth = claim("1, or from 1.01 to 2^31", isGrowth);
 
 /** Falls along half a cosine from `initial` to `final`, again and again (Loshchilov & Hutter, arXiv 1608.03983). */
