@@ -10,7 +10,7 @@ const sources = Object.fromEntries(
   Object.entries(imports).map(([name, { types }]) => [name, resolve(types)]),
 );
 
-const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "openvino", "python", "compiler"];
+const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "openvino", "python", "compiler", "xla"];
 /** @param {string} suite */
 const suiteFiles = (suite) => `test/${suite}/**/*.test.ts`;
 
