@@ -12,6 +12,7 @@ import { isRequired } from "./required.mjs";
 import { smokeApps } from "./smoke.mjs";
 import { runNode, turbo } from "./turbo.mjs";
 import { softwareVulkan, vulkanEnvironment } from "./vulkan.mjs";
+import { xlaEnvironment } from "./xla-cpu.mjs";
 
 /** @typedef {import("./stages.mjs").Count} Count */
 
@@ -72,6 +73,11 @@ export const ADDED = {
       installLibrary("libopenvino", "bin/mp-libopenvino.js") && printHalves()
         ? testPackages("test:openvino")
         : FAILURE,
+  },
+  xla: {
+    name: "packages on XLA's CPU plugin",
+    needs: "Linux on x64, python3 with pip and a package index",
+    run: () => testPackages("test:xla", xlaEnvironment()),
   },
 };
 
