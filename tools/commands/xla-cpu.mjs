@@ -6,4 +6,5 @@ import { xlaEnvironment } from "../workspace/xla-cpu.mjs";
  * @param {readonly string[]} args the command and its arguments
  * @returns {number} its exit code
  */
-export const run = (args) => runWith("xla-cpu", args, "python3 with pip, and a package index", xlaEnvironment);
+export const run = (args) =>
+  runWith("xla-cpu", args, "python3 with pip, and a package index", xlaEnvironment);
