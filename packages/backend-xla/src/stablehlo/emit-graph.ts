@@ -1,0 +1,31 @@
+import type { Graph, GraphNode, Op, Value } from "@mp/graph";
+import type { Emitter } from "./emitter.js";
+import type { EmitGraph, Lowering, Operands } from "./lowering.js";
+import { lowerings } from "./lowerings.js";
+import type { Operand } from "./operand.js";
+
+/**
+ * Emits the nodes of a graph without Einsum and Attention, which `expandComposites` replaces.
+ * @param operands the values of the graph's inputs, in their order
+ * @returns the values of the graph's outputs, in their order
+ */
+export const emitGraph: EmitGraph = (emitter, graph, operands) => {
+  const known = new Map<Value, Operand>();
+  graph.inputs.forEach(({ value }, index) => {
+    known.set(value, expect(operands[index], `input ${index}`));
+  });
+  const read = (value: Value): Operand => expect(known.get(value), `value ${value.id}`);
+  for (const node of graph.nodes as readonly GraphNode[]) {
+    const lower = lowerings[node.op] as Lowering<Op>;
+    const results = lower(emitter, node, node.inputs.map(read) as unknown as Operands, emitGraph);
+    node.outputs.forEach((output, index) => {
+      known.set(output, expect(results[index], `${node.name}, output ${index}`));
+    });
+  }
+  return graph.outputs.map(({ value }) => read(value));
+};
+
+function expect(operand: Operand | undefined, what: string): Operand {
+  if (operand === undefined) throw new Error(`internal: ${what} has no operand`);
+  return operand;
+}

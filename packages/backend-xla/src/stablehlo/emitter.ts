@@ -1,0 +1,383 @@
+import { type DType, type HostTensor, isHalf, sameShape, type Shape, type ValueType } from "@mp/graph";
+import { literalText, splatText } from "./literal.js";
+import { type FoldOp, neutralOf } from "./neutral.js";
+import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
+import { comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
+
+export interface EmitterOptions {
+  /** Whether products of f32 may round their operands to TF32. */
+  readonly tf32: boolean;
+}
+
+/** Operations of one operand whose result has its type. */
+export type UnaryOperation =
+  | "abs"
+  | "negate"
+  | "sign"
+  | "floor"
+  | "ceil"
+  | "round_nearest_even"
+  | "exponential"
+  | "exponential_minus_one"
+  | "log"
+  | "log_plus_one"
+  | "sqrt"
+  | "rsqrt"
+  | "tanh"
+  | "logistic"
+  | "sine"
+  | "cosine"
+  | "not";
+
+/** Operations of two operands of one type whose result has that type. */
+export type BinaryOperation =
+  | "add"
+  | "subtract"
+  | "multiply"
+  | "divide"
+  | "remainder"
+  | "power"
+  | "maximum"
+  | "minimum"
+  | "and"
+  | "or"
+  | "xor"
+  | "shift_left"
+  | "shift_right_logical";
+
+export type Comparison = "EQ" | "NE" | "GE" | "GT" | "LE" | "LT";
+
+/** The axes of a product: those that both operands share, and those that it sums over, of the left and the right. */
+export interface ProductAxes {
+  readonly batch: readonly [left: readonly number[], right: readonly number[]];
+  readonly summed: readonly [left: readonly number[], right: readonly number[]];
+}
+
+/**
+ * Appends the operations of a function to its text. Each method adds one operation, or none where its result would be
+ * its operand, and returns the result. Shapes must fit: a graph has been checked before it is emitted.
+ */
+export class Emitter {
+  readonly options: EmitterOptions;
+  #lines: string[] = [];
+  #names = 0;
+  #inRange: Operand[] = [];
+
+  constructor(options: EmitterOptions) {
+    this.options = options;
+  }
+
+  /** The operations so far, one a line. */
+  text(): string {
+    return this.#lines.join("\n");
+  }
+
+  // ---- operations of any kind
+
+  /** Appends an operation with one result. @param operation its text to the right of `=` */
+  emit(operation: string, type: ValueType): Operand {
+    const name = this.#newName();
+    this.#lines.push(`${name} = ${operation}`);
+    return { name, type };
+  }
+
+  /** Appends an operation with several results. */
+  emitMany(operation: string, types: readonly ValueType[]): readonly Operand[] {
+    const [only] = types;
+    if (types.length === 1 && only !== undefined) return [this.emit(operation, only)];
+    const name = this.#newName();
+    this.#lines.push(`${name}:${types.length} = ${operation}`);
+    return types.map((type, index) => ({ name: `${name}#${index}`, type }));
+  }
+
+  /**
+   * The text of a region, `{ ^bb0(…): … stablehlo.return … }`, in the generic form of operations.
+   * @param body emits the region's operations from its arguments and returns its results
+   */
+  region(types: readonly ValueType[], body: (args: readonly Operand[]) => readonly Operand[]): string {
+    const args = types.map((type) => ({ name: this.#newName(), type }));
+    const head = args.map(({ name, type }) => `${name}: ${typeText(type)}`).join(", ");
+    return `{\n^bb0(${head}):\n${this.block(() => body(args))}\n}`;
+  }
+
+  /** The text of operations that end with a return of the results of `body`. */
+  block(body: () => readonly Operand[]): string {
+    const outer = this.#lines;
+    this.#lines = [];
+    const results = body();
+    this.#lines.push(`stablehlo.return ${namesText(results)} : ${typesText(results)}`);
+    const text = this.text();
+    this.#lines = outer;
+    return text;
+  }
+
+  // ---- constants
+
+  constant(value: HostTensor): Operand {
+    const type = { dtype: value.dtype, shape: value.shape };
+    return this.emit(`stablehlo.constant ${literalText(value)} : ${typeText(type)}`, type);
+  }
+
+  /** A tensor that holds one number everywhere, rounded to the dtype. */
+  splat(dtype: DType, value: number | bigint, shape: Shape = []): Operand {
+    const type = { dtype, shape };
+    return this.emit(`stablehlo.constant ${splatText(dtype, value)} : ${typeText(type)}`, type);
+  }
+
+  /** One number everywhere, in the dtype and shape of `x`. */
+  like(x: Operand, value: number | bigint): Operand {
+    return this.splat(dtypeOf(x), value, shapeOf(x));
+  }
+
+  /** The position along an axis. */
+  iota(dtype: DType, shape: Shape, axis: number): Operand {
+    const type = { dtype, shape };
+    return this.emit(`stablehlo.iota dim = ${axis} : ${typeText(type)}`, type);
+  }
+
+  // ---- functions of each element
+
+  unary(operation: UnaryOperation, x: Operand): Operand {
+    return this.emit(`stablehlo.${operation} ${x.name} : ${typeText(x.type)}`, x.type);
+  }
+
+  /** A function of CHLO, which the plugin expands. */
+  special(operation: "erf" | "erfc", x: Operand): Operand {
+    const type = typeText(x.type);
+    return this.emit(`chlo.${operation} ${x.name} : ${type} -> ${type}`, x.type);
+  }
+
+  /** @param b of the type of `a`, or a number, which becomes a constant of it */
+  binary(operation: BinaryOperation, a: Operand, b: Operand | number | bigint): Operand {
+    const right = this.#operandLike(a, b);
+    return this.emit(`stablehlo.${operation} ${a.name}, ${right.name} : ${typeText(a.type)}`, a.type);
+  }
+
+  /** The comparison's result as bools. With NaN, all but NE are false. */
+  compare(direction: Comparison, a: Operand, b: Operand | number | bigint): Operand {
+    const right = this.#operandLike(a, b);
+    const type: ValueType = { dtype: "bool", shape: shapeOf(a) };
+    return this.emit(
+      `stablehlo.compare ${direction}, ${a.name}, ${right.name}, ${comparisonType(dtypeOf(a))} : (${typesText([a, right])}) -> ${typeText(type)}`,
+      type,
+    );
+  }
+
+  /** @param condition bools of the shape of `yes`, or a scalar */
+  select(condition: Operand, yes: Operand, no: Operand | number | bigint): Operand {
+    const other = this.#operandLike(yes, no);
+    return this.emit(
+      `stablehlo.select ${condition.name}, ${yes.name}, ${other.name} : ${typesText([condition, yes])}`,
+      yes.type,
+    );
+  }
+
+  /** XLA's conversion; not the semantics of Cast where that differs. */
+  convert(x: Operand, dtype: DType): Operand {
+    if (dtypeOf(x) === dtype) return x;
+    return this.#from("convert", x, { dtype, shape: shapeOf(x) });
+  }
+
+  /** The same bits as another type of the same width. */
+  bitcast(x: Operand, dtype: DType): Operand {
+    return this.#from("bitcast_convert", x, { dtype, shape: shapeOf(x) });
+  }
+
+  /** Its operand, in a way that nothing before it is rewritten together with what follows. */
+  barrier(...operands: readonly Operand[]): readonly Operand[] {
+    return this.emitMany(
+      `stablehlo.optimization_barrier ${namesText(operands)} : ${typesText(operands)}`,
+      operands.map(({ type }) => type),
+    );
+  }
+
+  // ---- movement
+
+  reshape(x: Operand, shape: Shape): Operand {
+    if (sameShape(shapeOf(x), shape)) return x;
+    return this.#from("reshape", x, { dtype: dtypeOf(x), shape });
+  }
+
+  transpose(x: Operand, permutation: readonly number[]): Operand {
+    if (permutation.every((axis, index) => axis === index)) return x;
+    const shape = permutation.map((axis) => sizeOf(x, axis));
+    return this.#from("transpose", x, { dtype: dtypeOf(x), shape }, `dims = ${listText(permutation)}`);
+  }
+
+  /** Repeats `x`; its axis i becomes axis `axes[i]` of the result, where its size is that or 1. */
+  broadcast(x: Operand, shape: Shape, axes: readonly number[]): Operand {
+    if (sameShape(shapeOf(x), shape) && axes.every((axis, index) => axis === index)) return x;
+    return this.#from("broadcast_in_dim", x, { dtype: dtypeOf(x), shape }, `dims = ${listText(axes)}`);
+  }
+
+  /** Repeats `x` by NumPy's rule, its axes being the last ones of the result. */
+  expand(x: Operand, shape: Shape): Operand {
+    const before = shape.length - rankOf(x);
+    return this.broadcast(
+      x,
+      shape,
+      range(rankOf(x)).map((axis) => axis + before),
+    );
+  }
+
+  /** The elements from `starts` to before `ends`; steps are positive. */
+  slice(x: Operand, starts: readonly number[], ends: readonly number[], steps?: readonly number[]): Operand {
+    const parts = starts.map((start, axis) => [start, ends[axis] ?? 0, steps?.[axis] ?? 1] as const);
+    const shape = parts.map(([start, end, step]) => Math.max(0, Math.ceil((end - start) / step)));
+    if (sameShape(shape, shapeOf(x))) return x;
+    const limits = parts.map((part) => part.join(":")).join(", ");
+    const type = { dtype: dtypeOf(x), shape };
+    return this.emit(`stablehlo.slice ${x.name} [${limits}] : (${typeText(x.type)}) -> ${typeText(type)}`, type);
+  }
+
+  /** The elements from `start` to before `end` of one axis. */
+  sliceAxis(x: Operand, axis: number, start: number, end: number): Operand {
+    const starts = repeated(0, rankOf(x)).with(axis, start);
+    return this.slice(x, starts, shapeOf(x).with(axis, end));
+  }
+
+  /** The elements of one axis (or of several) in reverse order. */
+  reverse(x: Operand, axes: readonly number[]): Operand {
+    if (axes.length === 0) return x;
+    return this.emit(`stablehlo.reverse ${x.name}, dims = ${listText(axes)} : ${typeText(x.type)}`, x.type);
+  }
+
+  concat(operands: readonly Operand[], axis: number): Operand {
+    const [first] = operands;
+    if (first === undefined) throw new Error("internal: nothing to concatenate");
+    if (operands.length === 1) return first;
+    const size = operands.reduce((sum, operand) => sum + sizeOf(operand, axis), 0);
+    const type = { dtype: dtypeOf(first), shape: shapeOf(first).with(axis, size) };
+    return this.emit(
+      `stablehlo.concatenate ${namesText(operands)}, dim = ${axis} : (${typesText(operands)}) -> ${typeText(type)}`,
+      type,
+    );
+  }
+
+  /** @param padding a scalar; `low` and `high` may be negative, which cuts; `interior` goes between elements */
+  pad(
+    x: Operand,
+    padding: Operand,
+    low: readonly number[],
+    high: readonly number[],
+    interior: readonly number[] = repeated(0, low.length),
+  ): Operand {
+    const shape = shapeOf(x).map(
+      (size, axis) =>
+        size + (low[axis] ?? 0) + (high[axis] ?? 0) + Math.max(0, size - 1) * (interior[axis] ?? 0),
+    );
+    if (sameShape(shape, shapeOf(x)) && low.every((size) => size === 0)) return x;
+    const type = { dtype: dtypeOf(x), shape };
+    return this.emit(
+      `stablehlo.pad ${namesText([x, padding])}, low = ${listText(low)}, high = ${listText(high)}, interior = ${listText(interior)} : (${typesText([x, padding])}) -> ${typeText(type)}`,
+      type,
+    );
+  }
+
+  // ---- sums
+
+  /**
+   * Folds the elements along axes, which the result has no more, from the neutral element: XLA may use an initial
+   * value many times. Every step rounds to the dtype of `x`, so that sums of halves are given in f32.
+   */
+  reduce(operation: FoldOp, x: Operand, axes: readonly number[]): Operand {
+    if (axes.length === 0) return x;
+    const initial = this.splat(dtypeOf(x), neutralOf(operation, dtypeOf(x)));
+    const shape = shapeOf(x).filter((_, axis) => !axes.includes(axis));
+    const type = { dtype: dtypeOf(x), shape };
+    return this.emit(
+      `stablehlo.reduce(${x.name} init: ${initial.name}) applies stablehlo.${operation} across dimensions = ${listText(axes)} : (${typesText([x, initial])}) -> ${typeText(type)}`,
+      type,
+    );
+  }
+
+  /** `reduce` with the axes kept as 1, so that the result broadcasts to the shape of `x`. */
+  reduceKept(operation: FoldOp, x: Operand, axes: readonly number[]): Operand {
+    const shape = shapeOf(x).map((size, axis) => (axes.includes(axis) ? 1 : size));
+    return this.reshape(this.reduce(operation, x, axes), shape);
+  }
+
+  /**
+   * Sums of products, with the shared axes first, then the others of `a`, then those of `b`. Products of halves are
+   * summed in f32 and rounded once, to `dtype`.
+   */
+  dot(a: Operand, b: Operand, { batch, summed }: ProductAxes, dtype: DType): Operand {
+    const free = (x: Operand, side: 0 | 1): Shape =>
+      shapeOf(x).filter((_, axis) => !batch[side].includes(axis) && !summed[side].includes(axis));
+    const shape = [...batch[0].map((axis) => sizeOf(a, axis)), ...free(a, 0), ...free(b, 1)];
+    const type: ValueType = { dtype: isHalf(dtypeOf(a)) ? "f32" : dtypeOf(a), shape };
+    const pair = ([left, right]: ProductAxes["batch"]): string => `${listText(left)} x ${listText(right)}`;
+    const shared = batch[0].length === 0 ? "" : `batching_dims = ${pair(batch)}, `;
+    const precision = this.isExact(a) ? ", precision = [HIGHEST, HIGHEST]" : "";
+    const product = this.emit(
+      `stablehlo.dot_general ${namesText([a, b])}, ${shared}contracting_dims = ${pair(summed)}${precision} : (${typesText([a, b])}) -> ${typeText(type)}`,
+      type,
+    );
+    return this.convert(product, dtype);
+  }
+
+  /** Whether products of `x` must ask for the highest precision, since engines round f32 to TF32 otherwise. */
+  isExact(x: Operand): boolean {
+    return dtypeOf(x) === "f32" && !this.options.tf32;
+  }
+
+  // ---- loops
+
+  /**
+   * Repeats `body` while `condition`, which returns one bool, holds. Both get the current values; what they read from
+   * outside must be among these.
+   */
+  while(
+    initial: readonly Operand[],
+    condition: (values: readonly Operand[]) => Operand,
+    body: (values: readonly Operand[]) => readonly Operand[],
+  ): readonly Operand[] {
+    const values = initial.map(({ type }) => ({ name: this.#newName(), type }));
+    const bound = initial.map((operand, index) => `${values[index]?.name} = ${operand.name}`).join(", ");
+    const conditionText = this.block(() => [condition(values)]);
+    const bodyText = this.block(() => body(values));
+    return this.emitMany(
+      `stablehlo.while(${bound}) : ${typesText(initial)}\ncond {\n${conditionText}\n} do {\n${bodyText}\n}`,
+      initial.map(({ type }) => type),
+    );
+  }
+
+  // ---- indices
+
+  /** Notes a scalar bool that is false if an index of the data is out of range. */
+  expectInRange(flag: Operand): void {
+    this.#inRange.push(flag);
+  }
+
+  /** A scalar bool that is true if every index that was read is in range; undefined if all are known to be. */
+  indicesInRange(): Operand | undefined {
+    const [first, ...others] = this.#inRange;
+    return first && others.reduce((all, flag) => this.binary("and", all, flag), first);
+  }
+
+  /** Runs `body` with notes of its own. @returns its result, and what `indicesInRange` is for it */
+  withOwnRange<T>(body: () => T): readonly [T, Operand | undefined] {
+    const outer = this.#inRange;
+    this.#inRange = [];
+    const result = body();
+    const flag = this.indicesInRange();
+    this.#inRange = outer;
+    return [result, flag];
+  }
+
+  #newName(): string {
+    return `%${this.#names++}`;
+  }
+
+  #operandLike(x: Operand, y: Operand | number | bigint): Operand {
+    return typeof y === "object" ? y : this.like(x, y);
+  }
+
+  #from(operation: string, x: Operand, type: ValueType, attribute?: string): Operand {
+    const attributes = attribute === undefined ? "" : `, ${attribute}`;
+    return this.emit(
+      `stablehlo.${operation} ${x.name}${attributes} : (${typeText(x.type)}) -> ${typeText(type)}`,
+      type,
+    );
+  }
+}

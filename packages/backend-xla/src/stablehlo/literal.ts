@@ -1,0 +1,30 @@
+import { type DType, encode, type HostTensor, hostArrayOf, isFloat } from "@mp/graph";
+import { count } from "./operand.js";
+
+/** The text of the elements of a tensor: their bytes as hexadecimal digits, since decimals round. */
+export function literalText({ dtype, shape, data }: HostTensor): string {
+  if (count(shape) === 0) return "dense<>";
+  if (dtype === "bool") return `dense<${boolsText(data as Uint8Array, shape)}>`;
+  return hexText(data);
+}
+
+/** The text of one element, which stands for all elements of a tensor. @param value rounded to the dtype here */
+export function splatText(dtype: DType, value: number | bigint): string {
+  if (dtype === "bool") return `dense<${Boolean(value)}>`;
+  if (dtype === "i64" || dtype === "u64") return hexText(new hostArrayOf[dtype](1).fill(BigInt(value)));
+  const number = Number(value);
+  const stored = isFloat(dtype) && dtype !== "f32" ? encode(dtype, number) : number;
+  return hexText(new hostArrayOf[dtype](1).fill(stored));
+}
+
+const hexText = ({ buffer, byteOffset, byteLength }: ArrayBufferView): string =>
+  `dense<"0x${Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength).toString("hex").toUpperCase()}">`;
+
+/** Bools have no bytes in MLIR, which packs them into bits. */
+function boolsText(data: Uint8Array, shape: readonly number[]): string {
+  const [size, ...rest] = shape;
+  if (size === undefined) return String(data[0] !== 0);
+  const part = count(rest);
+  const parts = Array.from({ length: size }, (_, at) => boolsText(data.subarray(at * part, (at + 1) * part), rest));
+  return `[${parts.join(", ")}]`;
+}
