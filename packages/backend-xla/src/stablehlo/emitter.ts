@@ -153,6 +153,11 @@ export class Emitter {
     return this.emit(`stablehlo.${operation} ${a.name}, ${right.name} : ${typeText(a.type)}`, a.type);
   }
 
+  /** A quotient of floats that XLA does not rewrite. */
+  divide(a: Operand, b: Operand): Operand {
+    return this.binary("divide", a, b);
+  }
+
   /** The comparison's result as bools. With NaN, all but NE are false. */
   compare(direction: Comparison, a: Operand, b: Operand | number | bigint): Operand {
     const right = this.#operandLike(a, b);

@@ -1,0 +1,70 @@
+import type { OpOf, Shape } from "@mp/graph";
+import type { Emitter } from "../emitter.js";
+import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
+import { dtypeOf, type Operand, range, rankOf, shapeOf } from "../operand.js";
+
+/** A batch of matrices without the batch axes along which it repeats, and the place of each other one in it. */
+interface Matrices {
+  readonly value: Operand;
+  /** For each batch axis of the product, its position here; undefined if the matrices repeat along it. */
+  readonly places: readonly (number | undefined)[];
+}
+
+function matricesOf(emitter: Emitter, x: Operand, batch: Shape): Matrices {
+  const own = shapeOf(x).slice(0, -2);
+  const before = batch.length - own.length;
+  const isOwn = batch.map((size, axis) => own[axis - before] === size);
+  let next = 0;
+  const places = isOwn.map((kept) => (kept ? next++ : undefined));
+  const shape = [...batch.filter((_, axis) => isOwn[axis]), ...shapeOf(x).slice(-2)];
+  return { value: emitter.reshape(x, shape), places };
+}
+
+/**
+ * One product whose batch axes are those of both operands; an axis of one operand is a free axis of it, so that
+ * nothing is repeated in memory.
+ */
+const matMul: Lowering<"MatMul"> = (emitter, node, [left, right]) => {
+  const { dtype, shape } = resultType(node);
+  const isVector = [rankOf(left) === 1, rankOf(right) === 1];
+  const batch = shape.slice(0, shape.length - isVector.filter((vector) => !vector).length);
+  const a = matricesOf(emitter, isVector[0] ? emitter.reshape(left, [1, ...shapeOf(left)]) : left, batch);
+  const b = matricesOf(emitter, isVector[1] ? emitter.reshape(right, [...shapeOf(right), 1]) : right, batch);
+  const axes = range(batch.length);
+  const shared = axes.filter((axis) => a.places[axis] !== undefined && b.places[axis] !== undefined);
+  const placesIn = ({ places }: Matrices): readonly number[] =>
+    shared.map((axis) => places[axis]).filter((place) => place !== undefined);
+  const product = emitter.dot(
+    a.value,
+    b.value,
+    { batch: [placesIn(a), placesIn(b)], summed: [[rankOf(a.value) - 1], [rankOf(b.value) - 2]] },
+    dtype,
+  );
+  // The product's axes: shared ones, those of a, rows, those of b, columns.
+  const alone = ({ places }: Matrices): readonly number[] =>
+    axes.filter((axis) => places[axis] !== undefined && !shared.includes(axis));
+  const order = [...shared, ...alone(a), batch.length, ...alone(b), batch.length + 1];
+  const permutation = range(order.length).map((axis) => order.indexOf(axis));
+  return [emitter.reshape(emitter.transpose(product, permutation), shape)];
+};
+
+/** Computed in f32 from the product on, and rounded once. */
+const gemm: Lowering<"Gemm"> = (emitter, node, [a, b, c]) => {
+  const { transA, transB, alpha, beta } = node.attributes;
+  const { dtype, shape } = resultType(node);
+  const summed = [[transA ? 0 : 1], [transB ? 1 : 0]] as const;
+  const scaled = (x: Operand, factor: number): Operand =>
+    factor === 1 ? x : emitter.binary("multiply", x, factor);
+  const product = scaled(emitter.dot(a, b, { batch: [[], []], summed }, "f32"), alpha);
+  if (c === undefined) return [emitter.convert(product, dtype)];
+  const bias = scaled(emitter.expand(emitter.convert(c, "f32"), shape), beta);
+  return [emitter.convert(emitter.binary("add", product, bias), dtype)];
+};
+
+export const matrixLowerings: LoweringTable<OpOf<"matrix">> = {
+  MatMul: matMul,
+  Gemm: gemm,
+  Einsum: (_, { name }) => {
+    throw new Error(`internal: ${name} is emitted as products of matrices`);
+  },
+};

@@ -1,0 +1,48 @@
+/** Searches along one axis. NaN counts as larger than every number; of equal elements the first wins. */
+import { type ArgOp, isFloat } from "@mp/graph";
+import type { Emitter } from "../emitter.js";
+import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
+import { dtypeOf, type Operand, shapeOf } from "../operand.js";
+import { typesText } from "../tensor-type.js";
+
+/** The least position of an element equal to the extreme, or of a NaN, which makes the extreme NaN. */
+const argReduce =
+  (extreme: "maximum" | "minimum"): Lowering<ArgOp> =>
+  (emitter, node, [x]) => {
+    const axes = [node.attributes.axis];
+    const best = emitter.expand(emitter.reduceKept(extreme, x, axes), shapeOf(x));
+    const isBest = emitter.compare("EQ", x, best);
+    const isFound = isFloat(dtypeOf(x)) ? emitter.binary("or", isBest, emitter.compare("NE", x, x)) : isBest;
+    const places = emitter.iota("i32", shapeOf(x), node.attributes.axis);
+    const found = emitter.reduce("minimum", emitter.select(isFound, places, 2 ** 31 - 1), axes);
+    return [emitter.reshape(found, resultType(node).shape)];
+  };
+
+/** Whether `a` comes before `b`: the larger first, NaN above all, or the other way round. */
+function comesBefore(emitter: Emitter, a: Operand, b: Operand, largest: boolean): Operand {
+  if (!largest) return comesBefore(emitter, b, a, true);
+  const isMore = emitter.compare("GT", a, b);
+  if (!isFloat(dtypeOf(a))) return isMore;
+  const onlyFirst = emitter.binary("and", emitter.compare("NE", a, a), emitter.compare("EQ", b, b));
+  return emitter.binary("or", isMore, onlyFirst);
+}
+
+/** A stable sort of the elements with their positions. */
+const topK: Lowering<"TopK"> = (emitter, node, [x]) => {
+  const { axis, k, largest } = node.attributes;
+  const pair = [x, emitter.iota("i32", shapeOf(x), axis)];
+  const scalars = pair.flatMap(({ type: { dtype } }) => [0, 1].map(() => ({ dtype, shape: [] })));
+  const body = emitter.region(scalars, ([a, b]) => (a && b ? [comesBefore(emitter, a, b, largest)] : []));
+  const types = typesText(pair);
+  const sorted = emitter.emitMany(
+    `"stablehlo.sort"(${pair.map(({ name }) => name).join(", ")}) <{dimension = ${axis} : i64, is_stable = true}> (${body}) : (${types}) -> (${types})`,
+    pair.map(({ type }) => type),
+  );
+  return sorted.map((values) => emitter.sliceAxis(values, axis, 0, k));
+};
+
+export const searchLowerings: LoweringTable<ArgOp | "TopK"> = {
+  ArgMax: argReduce("maximum"),
+  ArgMin: argReduce("minimum"),
+  TopK: topK,
+};
