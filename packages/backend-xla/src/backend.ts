@@ -1,0 +1,69 @@
+import { type Backend, type BackendManifest, byteLength, expandComposites, type Graph } from "@mp/graph";
+import { defineBackend, type Place } from "@mp/graph/backend";
+import { ConstantPool } from "./constant-pool.js";
+import { copyOf, HostValue, type Stored } from "./host-value.js";
+import { writeModule } from "./module.js";
+import { SMALL_BYTES } from "./packing.js";
+import { type Client, DeviceBuffer, type Flags } from "./pjrt/index.js";
+import { DeviceProgram } from "./program.js";
+import { DeviceState } from "./state.js";
+import { StateLayout } from "./state-layout.js";
+
+export interface EngineOptions {
+  readonly client: Client;
+  readonly flags: Flags;
+  /** Whether runs take over the memory of the state that they replace. */
+  readonly isDonating: boolean;
+  readonly tf32: boolean;
+}
+
+const NO_STATE = new StateLayout({});
+
+/** Presents a plugin's client as a backend. */
+export function xlaBackend(manifest: BackendManifest, options: EngineOptions): Backend {
+  const { client } = options;
+  const pool = new ConstantPool(client);
+  return defineBackend<Stored, DeviceState>({
+    name: "xla",
+    manifest,
+    upload: (tensor) =>
+      byteLength(tensor) > SMALL_BYTES ? client.upload(tensor) : new HostValue(copyOf(tensor)),
+    download: (stored) => (stored instanceof DeviceBuffer ? stored.download() : copyOf(stored.tensor)),
+    release: (stored) => {
+      if (stored instanceof DeviceBuffer) stored.release();
+    },
+    compile: (graph, place) => compileProgram(graph, place, options, pool),
+    states: {
+      create: (values) => new DeviceState(client, values),
+      read: (state, names) => state.read(names),
+      write: (state, values) => state.write(values),
+      release: (state) => state.release(),
+      bytes: (state) => state.bytes,
+    },
+    close: () => client.close(),
+  });
+}
+
+/** Writes and compiles a graph. @throws MP_UNSUPPORTED, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED */
+export async function compileProgram(
+  graph: Graph,
+  { bound, state }: Place<DeviceState>,
+  { client, flags, isDonating, tf32 }: EngineOptions,
+  pool: ConstantPool,
+): Promise<DeviceProgram> {
+  const module = writeModule({
+    graph: expandComposites(graph).graph,
+    bound,
+    layout: state?.layout ?? NO_STATE,
+    isDonating,
+    options: { tf32 },
+  });
+  const executable = await client.compile(module.text, flags, module.outputTypes);
+  try {
+    const constants = pool.acquire(module.constants);
+    return new DeviceProgram({ client, module, executable, state, constants, pool, isDonating });
+  } catch (error) {
+    executable.release();
+    throw error;
+  }
+}

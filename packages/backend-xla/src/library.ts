@@ -1,0 +1,54 @@
+import { isAbsolute } from "node:path";
+import { MpError } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
+import { Client, loadPlugin, type NamedOptions, unavailable } from "./pjrt/index.js";
+
+/** The devices that users name. */
+export type Device = "cpu" | "cuda";
+
+/** What a user types to get the plugin of a device. */
+export const INSTALL_COMMAND = "npx --no mp-libxla install cuda13";
+
+/**
+ * The path of the plugin's library.
+ * @throws MP_INVALID_ARGUMENT for a path that is not absolute; MP_BACKEND_UNAVAILABLE if there is none
+ */
+export function locatePlugin(given: string | undefined, device: Device, env: NodeJS.ProcessEnv): string {
+  const path = given ?? env["MP_XLA_PLUGIN"];
+  if (path === undefined || path === "") {
+    const remedy =
+      device === "cuda"
+        ? `install it with: ${INSTALL_COMMAND}`
+        : "there is none to install: name the library of one as the option plugin";
+    throw new MpError("MP_BACKEND_UNAVAILABLE", `xla: no PJRT plugin for ${device}; ${remedy}`, {
+      details: { device, ...(device === "cuda" ? { install: INSTALL_COMMAND } : {}) },
+    });
+  }
+  if (!isAbsolute(path)) throw invalid(`xla: plugin must be an absolute path, got ${path}`);
+  return path;
+}
+
+/**
+ * Options of clients, of which a plugin refuses those that it does not know: CUDA's, which would otherwise take three
+ * quarters of the card's memory at once, and the processor's, which would otherwise be several devices.
+ */
+const CLIENT_OPTIONS: readonly NamedOptions[] = [{ preallocate: false }, { cpu_device_count: 1 }, {}];
+
+/** The number of PJRT_Error_Code for an option that the plugin does not know. */
+const INVALID_ARGUMENT = 3;
+
+/** @throws MP_BACKEND_UNAVAILABLE if the machine has no device for the plugin */
+export async function openClient(path: string): Promise<Client> {
+  const plugin = loadPlugin(path);
+  let failure: unknown;
+  for (const options of CLIENT_OPTIONS) {
+    try {
+      return await Client.open(plugin, options);
+    } catch (error) {
+      failure = error;
+      if (!MpError.is(error) || error.details["status"] !== INVALID_ARGUMENT) break;
+    }
+  }
+  const said = failure instanceof Error ? failure.message : String(failure);
+  throw unavailable(path, `finds no device (${said})`, "check the device and its driver", failure);
+}

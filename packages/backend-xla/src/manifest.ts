@@ -1,0 +1,38 @@
+import { type BackendManifest, DTYPES } from "@mp/graph";
+import { exactNumerics, libraryTolerance, opSupport } from "@mp/graph/backend";
+import type { Client } from "./pjrt/index.js";
+import type { Findings } from "./probe.js";
+
+/** The devices that the contract names, by a platform's name. */
+const DEVICES: Readonly<Record<string, BackendManifest["device"]>> = { cpu: "cpu", cuda: "cuda" };
+
+export const deviceOf = ({ platform }: Pick<Client, "platform">): BackendManifest["device"] =>
+  DEVICES[platform.toLowerCase()] ?? "other";
+
+/** Makes the manifest from the plugin's answers. Every operator and every dtype is lowered. */
+export function xlaManifest(client: Client, { flushed }: Findings): BackendManifest {
+  const subnormals = { ...exactNumerics.subnormals };
+  for (const dtype of flushed) subnormals[dtype] = "flush";
+  return Object.freeze({
+    specVersion: "v1",
+    engine: { name: "xla", version: describeVersion(client) },
+    device: deviceOf(client),
+    dtypes: Object.fromEntries(
+      DTYPES.map((dtype) => [dtype, { storage: dtype, compute: "native" }]),
+    ) as BackendManifest["dtypes"],
+    ...exactNumerics,
+    subnormals,
+    ops: opSupport(() => undefined),
+    tolerance: libraryTolerance,
+    eventLoop: "free",
+    profile: { unsupported: "the PJRT interface has no times of kernels" },
+    memory: { unsupported: "XLA tells the memory of a program, not its peak" },
+  });
+}
+
+/** `cpu 0.106, xla 9`: the platform, the version of the interface, what the plugin says of XLA. */
+function describeVersion({ platform, platformVersion, plugin }: Client): string {
+  const { xla_version: version } = plugin.attributes;
+  const said = version ?? platformVersion.split("\n", 1)[0];
+  return `${platform} ${plugin.apiVersion}${said ? `, ${said}` : ""}`;
+}

@@ -1,0 +1,166 @@
+import type { Graph, HostTensor, Value, ValueType } from "@mp/graph";
+import type { Bound } from "@mp/graph/backend";
+import { liftConstants } from "./lift-constants.js";
+import { Packing } from "./packing.js";
+import {
+  Emitter,
+  type EmitterOptions,
+  emitGraph,
+  namesText,
+  type Operand,
+  typesText,
+  typeText,
+} from "./stablehlo/index.js";
+import type { StateLayout } from "./state-layout.js";
+
+export interface ModuleParts {
+  /** Without composites. */
+  readonly graph: Graph;
+  readonly bound: Bound;
+  readonly layout: StateLayout;
+  /** Whether the buffers of the state that a run replaces are overwritten by it. */
+  readonly isDonating: boolean;
+  readonly options: EmitterOptions;
+}
+
+/** Values of a program by name, and the buffers that they share. */
+export interface NamedPacking {
+  readonly names: readonly string[];
+  readonly packing: Packing;
+}
+
+/** A graph as a StableHLO module, and how to call it. */
+export interface ProgramModule {
+  readonly text: string;
+  /** The arguments: these buffers of the state, then the buffers of the inputs, then the constants. */
+  readonly reads: readonly number[];
+  readonly inputs: NamedPacking;
+  readonly constants: readonly HostTensor[];
+  /** The results: these buffers of the state, then the buffers of the results. */
+  readonly writes: readonly number[];
+  readonly results: NamedPacking;
+  /** The index of the result that is false if an index was out of range; undefined if none can be. */
+  readonly rangeFlag: number | undefined;
+  /** The types of the results. */
+  readonly outputTypes: readonly ValueType[];
+}
+
+/**
+ * Writes a program that takes the state's buffers and returns the ones that replace them. What commits when applied is
+ * selected in the program, so that no flag has to reach the host before: a slot that is not to change is returned as it
+ * was. So it is if an index was out of range.
+ */
+export function writeModule({ graph, bound, layout, isDonating, options }: ModuleParts): ProgramModule {
+  const lifted = liftConstants(graph);
+  const used = usedValues(lifted.graph);
+  const inputs = lifted.graph.inputs.filter(({ value }) => used.has(value));
+  const own = lifted.graph.inputs.slice(0, graph.inputs.length).filter(({ value }) => used.has(value));
+  const open = own.filter(({ name }) => !bound.reads.has(name));
+  const replaced = new Map([...bound.always, ...bound.whenApplied].map(({ slot, output }) => [slot, output]));
+  const writes = layout.buffersOf(replaced.keys());
+  const slotsRead = own.flatMap(({ name }) => bound.reads.get(name) ?? []);
+  const reads = [...new Set([...writes, ...layout.buffersOf(slotsRead)])];
+  const openPacking = new Packing(open.map(({ value }) => value));
+
+  const emitter = new Emitter(options);
+  const argumentTypes = [
+    ...reads.map((buffer) => layout.packing.buffers[buffer]?.type as ValueType),
+    ...openPacking.buffers.map(({ type }) => type),
+    ...lifted.constants,
+  ];
+  const args = argumentTypes.map(({ dtype, shape }, index): Operand => {
+    return { name: `%arg${index}`, type: { dtype, shape } };
+  });
+  const stateArgument = (buffer: number): Operand => args[reads.indexOf(buffer)] as Operand;
+  const oldValue = (slot: string): Operand => {
+    const index = layout.indexOf(slot);
+    return unpack(emitter, layout.packing, index, stateArgument(layout.packing.locationOf(index).buffer));
+  };
+  const openIndex = new Map(open.map(({ name }, index) => [name, index]));
+  const fromRest = args.slice(reads.length + openPacking.buffers.length);
+  const operands = inputs.map(({ name }, at): Operand => {
+    if (at >= own.length) return fromRest[at - own.length] as Operand;
+    const slot = bound.reads.get(name);
+    if (slot !== undefined) return oldValue(slot);
+    const index = openIndex.get(name) as number;
+    return unpack(
+      emitter,
+      openPacking,
+      index,
+      args[reads.length + openPacking.locationOf(index).buffer] as Operand,
+    );
+  });
+  const made = emitGraph(emitter, { ...lifted.graph, inputs }, operands);
+  const outputOf = new Map(graph.outputs.map(({ name }, index) => [name, made[index] as Operand]));
+
+  const inRange = emitter.indicesInRange();
+  const applied = bound.applied === undefined ? undefined : outputOf.get(bound.applied);
+  const both = inRange && applied ? emitter.binary("and", inRange, applied) : (applied ?? inRange);
+  const conditions = new Map<string, Operand | undefined>([
+    ...bound.always.map(({ slot }) => [slot, inRange] as const),
+    ...bound.whenApplied.map(({ slot }) => [slot, both] as const),
+  ]);
+  const newValue = (slot: string): Operand => {
+    const output = replaced.get(slot);
+    if (output === undefined) return oldValue(slot);
+    const condition = conditions.get(slot);
+    const value = outputOf.get(output) as Operand;
+    return condition === undefined ? value : emitter.select(condition, value, oldValue(slot));
+  };
+  const names = graph.outputs.map(({ name }) => name).filter((name) => !bound.taken.has(name));
+  const results = names.map((name) => outputOf.get(name) as Operand);
+  if (inRange !== undefined) results.push(inRange);
+  const packing = new Packing(results.map(({ type }) => type));
+  const returned = [
+    ...writes.map((buffer) =>
+      pack(emitter, layout.packing, buffer, (index) => newValue(layout.slots[index] as string)),
+    ),
+    ...packing.buffers.map((_, buffer) =>
+      pack(emitter, packing, buffer, (index) => results[index] as Operand),
+    ),
+  ];
+  const parameters = args.map(({ name, type }, index) => {
+    const result = isDonating ? writes.indexOf(reads[index] ?? -1) : -1;
+    return `${name}: ${typeText(type)}${result < 0 ? "" : ` {tf.aliasing_output = ${result} : i32}`}`;
+  });
+  const end = returned.length === 0 ? "return" : `return ${namesText(returned)} : ${typesText(returned)}`;
+  return {
+    text: `module @program {\nfunc.func public @main(${parameters.join(", ")}) -> (${typesText(returned)}) {\n${emitter.text()}\n${end}\n}\n}\n`,
+    reads,
+    inputs: { names: open.map(({ name }) => name), packing: openPacking },
+    constants: lifted.constants,
+    writes,
+    results: { names, packing },
+    rangeFlag: inRange === undefined ? undefined : names.length,
+    outputTypes: returned.map(({ type }) => type),
+  };
+}
+
+/** The values that a node or an output of the graph reads. */
+function usedValues({ nodes, outputs }: Graph): ReadonlySet<Value> {
+  return new Set([...nodes.flatMap(({ inputs }) => inputs), ...outputs.map(({ value }) => value)]);
+}
+
+function unpack(emitter: Emitter, packing: Packing, index: number, buffer: Operand): Operand {
+  const { offset } = packing.locationOf(index);
+  if (offset === undefined) return buffer;
+  const { shape } = packing.types[index] as ValueType;
+  const size = shape.reduce((product, each) => product * each, 1);
+  return emitter.reshape(emitter.sliceAxis(buffer, 0, offset, offset + size), shape);
+}
+
+function pack(
+  emitter: Emitter,
+  packing: Packing,
+  buffer: number,
+  memberValue: (index: number) => Operand,
+): Operand {
+  const { members, type } = packing.buffers[buffer] as Packing["buffers"][number];
+  const [only = 0] = members;
+  if (members.length === 1) return memberValue(only);
+  const flat = members.map((index) => {
+    const value = memberValue(index);
+    return emitter.reshape(value, [value.type.shape.reduce((product, each) => product * each, 1)]);
+  });
+  return emitter.reshape(emitter.concat(flat, 0), type.shape);
+}

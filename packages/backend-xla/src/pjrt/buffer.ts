@@ -1,0 +1,72 @@
+import {
+  byteLength,
+  type DType,
+  elementCount,
+  type HostTensor,
+  hostArrayOf,
+  type ValueType,
+} from "@mp/graph";
+import { settle } from "./event.js";
+import { type Ledger, Resource } from "./ledger.js";
+import type { Plugin } from "./plugin.js";
+
+/** Numbers of PJRT_Buffer_Type. */
+export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
+  bool: 1,
+  i32: 4,
+  i64: 5,
+  u8: 6,
+  u64: 9,
+  f16: 10,
+  f32: 11,
+  bf16: 13,
+  f8e5m2: 16,
+  f8e4m3: 17,
+};
+
+/** A tensor in the device's memory, which may still be being computed. */
+export class DeviceBuffer extends Resource {
+  readonly type: ValueType;
+  readonly #plugin: Plugin;
+
+  constructor(plugin: Plugin, ledger: Ledger, handle: bigint, type: ValueType) {
+    super("buffer", handle, ledger, byteLength(type));
+    this.type = type;
+    this.#plugin = plugin;
+  }
+
+  get sizeBytes(): number {
+    return byteLength(this.type);
+  }
+
+  /** Whether a run has taken over the memory. */
+  get isDonated(): boolean {
+    return this.#plugin.call("Buffer_IsDeleted", { buffer: this.handle }).truth("is_deleted");
+  }
+
+  /** Begins to copy the tensor to the host; the function that it returns waits for that. */
+  beginDownload(): () => Promise<HostTensor> | HostTensor {
+    const { dtype, shape } = this.type;
+    const data = new hostArrayOf[dtype](elementCount(shape, "download"));
+    const tensor = { dtype, shape, data } as HostTensor;
+    if (data.byteLength === 0) return () => tensor;
+    const args = this.#plugin.call("Buffer_ToHostBuffer", {
+      src: this.handle,
+      dst: data,
+      dst_size: data.byteLength,
+    });
+    return () => {
+      const waiting = settle(this.#plugin, args.pointer("event"));
+      return waiting === undefined ? tensor : waiting.then(() => tensor);
+    };
+  }
+
+  /** A copy on the host. */
+  async download(): Promise<HostTensor> {
+    return this.beginDownload()();
+  }
+
+  protected free(buffer: bigint): void {
+    this.#plugin.call("Buffer_Destroy", { buffer });
+  }
+}

@@ -1,0 +1,147 @@
+/** Loads a PJRT plugin once per process, and calls its functions. It knows nothing about clients or programs. */
+import { MpError } from "@mp/graph";
+import koffi, { type KoffiFunc } from "koffi";
+import { pluginFailure, unavailable } from "./failure.js";
+import { NamedValues } from "./named-values.js";
+import { bytesAt, type FieldName, type FieldValue, type FunctionName, Struct, slotOf } from "./struct.js";
+
+type NativeFunction = KoffiFunc<(args: Uint8Array) => bigint | null>;
+type Values<N extends FunctionName> = { readonly [F in FieldName<N>]?: FieldValue };
+
+/** PJRT_Api begins with its size, a pointer, and the version, a struct of 24 bytes; pointers to functions follow. */
+const HEADER_BYTES = 40;
+const MAJOR_VERSION = 0;
+
+const PLUGIN_REMEDY = "name the library of a PJRT plugin";
+
+const loaded = new Map<string, Plugin>();
+
+/** @throws MP_BACKEND_UNAVAILABLE if the file does not load, is no PJRT plugin or has another major version */
+export function loadPlugin(path: string): Plugin {
+  const plugin = loaded.get(path) ?? new Plugin(path);
+  loaded.set(path, plugin);
+  return plugin;
+}
+
+export class Plugin {
+  /** The absolute path of the library. */
+  readonly path: string;
+  /** The version of the C interface, such as 0.114. */
+  readonly apiVersion: string;
+  /** What the plugin says of itself, such as its versions of XLA and StableHLO. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly #table: BigUint64Array;
+  readonly #functions = new Map<FunctionName, NativeFunction>();
+  readonly #prototype = koffi.proto("void *(void *args)");
+
+  constructor(path: string) {
+    this.path = path;
+    quietLog();
+    growStacks();
+    const api = findApi(path);
+    const header = new DataView(bytesAt(api, HEADER_BYTES).buffer);
+    const [major, minor] = [header.getInt32(32, true), header.getInt32(36, true)];
+    this.apiVersion = `${major}.${minor}`;
+    if (major !== MAJOR_VERSION) {
+      const problem = `has version ${this.apiVersion} of the PJRT interface, and ${MAJOR_VERSION}.x is needed`;
+      throw unavailable(path, problem, "install a plugin that fits");
+    }
+    this.#table = new BigUint64Array(
+      bytesAt(api, Number(header.getBigUint64(0, true))).slice(HEADER_BYTES).buffer,
+    );
+    this.call("Plugin_Initialize");
+    const listed = this.call("Plugin_Attributes");
+    this.attributes = NamedValues.read(listed.pointer("attributes"), listed.number("num_attributes"));
+  }
+
+  /** Whether the plugin has the function. */
+  has(name: FunctionName): boolean {
+    // Older plugins have shorter tables.
+    return (this.#table[slotOf(name)] ?? 0n) !== 0n;
+  }
+
+  /**
+   * Calls a function. @returns its argument, in which it has left its results
+   * @throws MP_UNSUPPORTED for a function that the plugin lacks, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED
+   */
+  call<N extends FunctionName>(name: N, values: Values<N> = {}): Struct<N> {
+    const args = new Struct(name, values);
+    this.callWith(name, args);
+    return args;
+  }
+
+  /** Calls a function with an argument that is used again. */
+  callWith<N extends FunctionName>(name: N, args: Struct<N>): void {
+    this.#check(name, this.#function(name)(args.bytes));
+  }
+
+  /** Calls a function on another thread. The argument, and what it points to, stays alive until then. */
+  async callAsync<N extends FunctionName>(name: N, values: Values<N>): Promise<Struct<N>> {
+    const args = new Struct(name, values);
+    const call = this.#function(name);
+    const error = await new Promise<bigint | null>((resolve, reject) => {
+      call.async(args.bytes, (failure, result) => (failure ? reject(failure) : resolve(result)));
+    });
+    this.#check(name, error);
+    return args;
+  }
+
+  #function(name: FunctionName): NativeFunction {
+    const known = this.#functions.get(name);
+    if (known !== undefined) return known;
+    if (!this.has(name)) {
+      const message = `XLA: ${this.path}, of version ${this.apiVersion}, has no PJRT_${name}`;
+      throw new MpError("MP_UNSUPPORTED", message);
+    }
+    const made = koffi.decode(this.#table[slotOf(name)], this.#prototype) as NativeFunction;
+    this.#functions.set(name, made);
+    return made;
+  }
+
+  #check(name: FunctionName, error: bigint | null): void {
+    if (error === null || error === 0n) return;
+    const message = new Struct("Error_Message", { error });
+    const code = new Struct("Error_GetCode", { error });
+    this.#function("Error_Message")(message.bytes);
+    this.#function("Error_GetCode")(code.bytes);
+    const failure = pluginFailure(name, code.number("code"), message.text("message", "message_size"));
+    this.#function("Error_Destroy")(new Struct("Error_Destroy", { error }).bytes);
+    throw failure;
+  }
+}
+
+function findApi(path: string): bigint {
+  let library: ReturnType<typeof koffi.load>;
+  try {
+    library = koffi.load(path, { lazy: true });
+  } catch (cause) {
+    const said = cause instanceof Error ? cause.message : String(cause);
+    throw unavailable(path, `does not load (${said})`, PLUGIN_REMEDY, cause);
+  }
+  try {
+    return library.func("void *GetPjrtApi()")() as bigint;
+  } catch (cause) {
+    throw unavailable(path, "is no PJRT plugin, since it has no GetPjrtApi", PLUGIN_REMEDY, cause);
+  }
+}
+
+/** The library would write to standard error what its errors say. It reads the variable when it is loaded. */
+function quietLog(): void {
+  process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "3";
+}
+
+/**
+ * LLVM needs more stack than koffi's 128 KiB for a call on another thread: compiling would end the process. This is
+ * the most that koffi takes, and only before the process loads its first library.
+ */
+const STACK_BYTES = 16 * 1024 * 1024;
+
+function growStacks(): void {
+  const settings = koffi.config();
+  if ((settings.async_stack_size ?? 0) >= STACK_BYTES) return;
+  try {
+    koffi.config({ ...settings, sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES });
+  } catch {
+    // Other code used koffi first: its sizes are in effect.
+  }
+}

@@ -1,0 +1,122 @@
+/** What a plugin does to numbers, found by one small program; the manifest says it, or the plugin is refused. */
+import { type ComputeDType, GraphBuilder, type HostTensor, hostArrayOf, tensor, type Value } from "@mp/graph";
+import { resolveBindings } from "@mp/graph/internal";
+import { compileProgram, type EngineOptions } from "./backend.js";
+import { ConstantPool } from "./constant-pool.js";
+import { HostValue } from "./host-value.js";
+
+export interface Findings {
+  /** Dtypes whose subnormal numbers become 0. */
+  readonly flushed: readonly ComputeDType[];
+  /** What the plugin gets wrong that no manifest can declare; empty if nothing. */
+  readonly faults: readonly string[];
+}
+
+type Emit = (builder: GraphBuilder, inputs: readonly Value[]) => Value;
+
+interface Question {
+  readonly emit: Emit;
+  readonly inputs: readonly HostTensor[];
+  /** The bits of a right result. */
+  readonly right: HostTensor["data"];
+}
+
+const f32 = (...numbers: readonly number[]): HostTensor =>
+  tensor(Float32Array.from(numbers), [numbers.length]);
+const through =
+  (half: "f16" | "bf16"): Emit =>
+  (builder, [x]) =>
+    builder.emitOne("Cast", [builder.emitOne("Cast", [x as Value], { to: half })], { to: "f32" });
+
+const INFINITY = Number.POSITIVE_INFINITY;
+
+/** Questions whose wrong answer makes a plugin unusable, by what it does then. */
+const FAULTS: Readonly<Record<string, Question>> = {
+  "leaves out casts to f16": {
+    emit: through("f16"),
+    inputs: [f32(65520, 1 + 2 ** -12)],
+    right: Float32Array.of(INFINITY, 1),
+  },
+  "leaves out casts to bf16": {
+    emit: through("bf16"),
+    inputs: [f32(3.4e38, 1 + 2 ** -10)],
+    right: Float32Array.of(INFINITY, 1),
+  },
+  "loses NaN in Max": {
+    emit: (builder, inputs) => builder.emitOne("Max", inputs, {}),
+    inputs: [f32(1, Number.NaN), f32(Number.NaN, 1)],
+    right: Float32Array.of(Number.NaN, Number.NaN),
+  },
+  "loses NaN in ReduceMax": {
+    emit: (builder, inputs) => builder.emitOne("ReduceMax", inputs, { axes: [0], keepdims: true }),
+    inputs: [f32(1, Number.NaN, 2)],
+    right: Float32Array.of(Number.NaN),
+  },
+};
+
+/** Asked unless TF32 is wanted: 2^-11 is lost in its 10 bits. */
+const ROUNDED_PRODUCT = "rounds the operands of products in f32";
+const PRODUCT: Question = {
+  emit: (builder, [x]) => {
+    const matrix = builder.emitOne("Reshape", [x as Value], { shape: [16, 16] });
+    const product = builder.emitOne("MatMul", [matrix, matrix], {});
+    return builder.emitOne("Reshape", [product], { shape: [256] });
+  },
+  // The number on the diagonal, 0 elsewhere.
+  inputs: [f32(...Array.from({ length: 256 }, (_, at) => (at % 17 === 0 ? 1 + 2 ** -11 : 0)))],
+  right: Float32Array.from({ length: 256 }, (_, at) => (at % 17 === 0 ? (1 + 2 ** -11) ** 2 : 0)),
+};
+
+/** The sum of two of the smallest numbers of a dtype. */
+function subnormalSum(dtype: ComputeDType): Question {
+  const bits = (value: number): HostTensor["data"] =>
+    dtype === "f32"
+      ? new Float32Array(Uint32Array.of(value).buffer)
+      : (new hostArrayOf[dtype](1).fill(value) as Uint16Array);
+  const least = tensor(bits(1) as never, [1], dtype);
+  return {
+    emit: (builder, inputs) => builder.emitOne("Add", inputs, {}),
+    inputs: [least, least],
+    right: bits(2),
+  };
+}
+
+const COMPUTED: readonly ComputeDType[] = ["f32", "f16", "bf16"];
+
+/** @throws MP_BACKEND_FAILED or a more specific code if the plugin cannot compile or run the program */
+export async function probe(options: EngineOptions): Promise<Findings> {
+  const questions = new Map<string, Question>([
+    ...Object.entries(FAULTS),
+    ...(options.tf32 ? [] : [[ROUNDED_PRODUCT, PRODUCT] as const]),
+    ...COMPUTED.map((dtype) => [dtype, subnormalSum(dtype)] as const),
+  ]);
+  const builder = new GraphBuilder();
+  const inputs: Record<string, HostValue> = {};
+  const outputs = new Map<string, Value>();
+  for (const [name, question] of questions) {
+    const operands = question.inputs.map((value, index) => {
+      inputs[`${name} ${index}`] = new HostValue(value);
+      return builder.input(`${name} ${index}`, value, "batch");
+    });
+    outputs.set(name, question.emit(builder, operands));
+  }
+  const graph = builder.finish(outputs);
+  const bound = resolveBindings(graph, undefined, {});
+  const place = { bound, state: undefined, isConstant: false };
+  const program = await compileProgram(graph, place, options, new ConstantPool(options.client));
+  try {
+    const results = await program.run(inputs);
+    const wrong = [...questions].flatMap(([name, { right }]) =>
+      isSame(results[name]?.tensor.data, right) ? [] : [name],
+    );
+    return {
+      flushed: COMPUTED.filter((dtype) => wrong.includes(dtype)),
+      faults: wrong.filter((name) => !(COMPUTED as readonly string[]).includes(name)),
+    };
+  } finally {
+    program.dispose();
+  }
+}
+
+const isSame = (got: HostTensor["data"] | undefined, right: HostTensor["data"]): boolean =>
+  Array.from(right as Float32Array).every((number, index) => Object.is(number, got?.[index]));
