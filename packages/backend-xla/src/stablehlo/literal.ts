@@ -18,13 +18,17 @@ export function splatText(dtype: DType, value: number | bigint): string {
 }
 
 const hexText = ({ buffer, byteOffset, byteLength }: ArrayBufferView): string =>
-  `dense<"0x${Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength).toString("hex").toUpperCase()}">`;
+  `dense<"0x${Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+    .toString("hex")
+    .toUpperCase()}">`;
 
 /** Bools have no bytes in MLIR, which packs them into bits. */
 function boolsText(data: Uint8Array, shape: readonly number[]): string {
   const [size, ...rest] = shape;
   if (size === undefined) return String(data[0] !== 0);
   const part = count(rest);
-  const parts = Array.from({ length: size }, (_, at) => boolsText(data.subarray(at * part, (at + 1) * part), rest));
+  const parts = Array.from({ length: size }, (_, at) =>
+    boolsText(data.subarray(at * part, (at + 1) * part), rest),
+  );
   return `[${parts.join(", ")}]`;
 }

@@ -1,3 +1,4 @@
+import type { LoweringTable } from "./lowering.js";
 import { attentionLowerings } from "./lowerings/attention.js";
 import { batchNormalizationLowerings } from "./lowerings/batch-normalization.js";
 import { binaryLowerings } from "./lowerings/binary.js";
@@ -12,7 +13,6 @@ import { poolingLowerings } from "./lowerings/pooling.js";
 import { reduceLowerings } from "./lowerings/reduce.js";
 import { sourceLowerings } from "./lowerings/source.js";
 import { unaryLowerings } from "./lowerings/unary.js";
-import type { LoweringTable } from "./lowering.js";
 
 /** Every operator as StableHLO. */
 export const lowerings: LoweringTable = {

@@ -24,7 +24,8 @@ export const typesText = (operands: readonly Operand[]): string =>
   operands.map(({ type }) => typeText(type)).join(", ");
 
 /** The names of operands, separated by commas. */
-export const namesText = (operands: readonly Operand[]): string => operands.map(({ name }) => name).join(", ");
+export const namesText = (operands: readonly Operand[]): string =>
+  operands.map(({ name }) => name).join(", ");
 
 /** `[1, 2, 3]`, an attribute of integers in the short forms of operations. */
 export const listText = (numbers: readonly number[]): string => `[${numbers.join(", ")}]`;

@@ -1,8 +1,8 @@
 import { isFloat, type OpOf } from "@mp/graph";
 import type { BinaryOperation, Comparison, Emitter } from "../emitter.js";
 import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { comparisonType } from "../tensor-type.js";
 import { dtypeOf, type Operand } from "../operand.js";
+import { comparisonType } from "../tensor-type.js";
 
 type BinaryOp = Exclude<OpOf<"binary">, "Where">;
 type Pair = (emitter: Emitter, a: Operand, b: Operand) => Operand;

@@ -33,7 +33,11 @@ function integerToOdd(emitter: Emitter, x: Operand): Operand {
   const isOdd = emitter.compare("EQ", emitter.binary("and", bits, 1), 1);
   const isNegative = emitter.compare("LT", bits, 0);
   // The bits of a smaller magnitude are smaller, of both signs.
-  const isTooFar = emitter.compare("EQ", emitter.compare("GT", back, x), emitter.compare("EQ", isNegative, 0));
+  const isTooFar = emitter.compare(
+    "EQ",
+    emitter.compare("GT", back, x),
+    emitter.compare("EQ", isNegative, 0),
+  );
   const step = emitter.select(isTooFar, emitter.like(bits, -1), 1);
   const other = emitter.bitcast(emitter.binary("add", bits, step), "f32");
   return emitter.select(emitter.binary("or", isExact, isOdd), near, other);

@@ -32,9 +32,12 @@ const mean: Lowering<"ReduceMean"> = inF32((emitter, node, [x]) => {
 const logSumExp: Lowering<"ReduceLogSumExp"> = inF32((emitter, node, [x]) => {
   const { axes } = node.attributes;
   const most = emitter.reduceKept("maximum", x, axes);
-  const isFinite = emitter.compare("LT", emitter.unary("abs", most), Number.POSITIVE_INFINITY);
-  const shift = emitter.select(isFinite, most, 0);
-  const powers = emitter.unary("exponential", emitter.binary("subtract", x, emitter.expand(shift, shapeOf(x))));
+  const isTame = emitter.compare("LT", emitter.unary("abs", most), Number.POSITIVE_INFINITY);
+  const shift = emitter.select(isTame, most, 0);
+  const powers = emitter.unary(
+    "exponential",
+    emitter.binary("subtract", x, emitter.expand(shift, shapeOf(x))),
+  );
   const sum = emitter.unary("log", emitter.reduceKept("add", powers, axes));
   return [emitter.reshape(emitter.binary("add", sum, shift), resultType(node).shape)];
 });
@@ -47,12 +50,13 @@ const cumSum: Lowering<"CumSum"> = inF32((emitter, node, [x]) => {
   const rank = shapeOf(x).length;
   const zero = emitter.splat(dtypeOf(x), 0);
   const scalar = { dtype: dtypeOf(x), shape: [] };
-  const body = emitter.region([scalar, scalar], ([a, b]) =>
-    a && b ? [emitter.binary("add", a, b)] : [],
-  );
+  const body = emitter.region([scalar, scalar], ([a, b]) => (a && b ? [emitter.binary("add", a, b)] : []));
   const windows = repeated(1, rank).with(axis, size);
   const outside = repeated(0, 2 * rank).with(2 * axis + (reverse ? 1 : 0), size - 1);
-  const pairs = Array.from({ length: rank }, (_, index) => `[${outside.slice(2 * index, 2 * index + 2).join(", ")}]`);
+  const pairs = Array.from(
+    { length: rank },
+    (_, index) => `[${outside.slice(2 * index, 2 * index + 2).join(", ")}]`,
+  );
   const ones = arrayText(repeated(1, rank));
   const sums = emitter.emit(
     `"stablehlo.reduce_window"(${x.name}, ${zero.name}) <{window_dimensions = ${arrayText(windows)}, window_strides = ${ones}, base_dilations = ${ones}, window_dilations = ${ones}, padding = dense<[${pairs.join(", ")}]> : tensor<${rank}x2xi64>}> (${body}) : (${typesText([x, zero])}) -> ${typeText(x.type)}`,
