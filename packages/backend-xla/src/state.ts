@@ -1,4 +1,5 @@
 import { type HostTensor, MpError } from "@mp/graph";
+import { copyOf } from "./host-value.js";
 import { type Client, type DeviceBuffer, settleAll } from "./pjrt/index.js";
 import { StateLayout } from "./state-layout.js";
 

@@ -20,13 +20,13 @@ it("runs StableHLO, donates, and keeps a program as bytes", async () => {
   ].map((numbers) => client.upload(tensor(Float32Array.from(numbers))));
   const { outputs, done } = executable.execute([a, b] as never);
   await settle(client.plugin, done);
-  expect([...((await outputs[0]?.download())?.data as Float32Array)]).toEqual([11, 22]);
+  expect(await outputs[0]?.download()).toMatchObject({ data: Float32Array.of(11, 22) });
   expect([a?.isDonated, b?.isDonated]).toEqual([true, false]);
   expect(() => executable.execute([a, b] as never)).toThrow(/deleted or donated/);
   const again = await client.load(executable.serialize(), [f32]);
   const second = again.execute([outputs[0], b] as never);
   await settle(client.plugin, second.done);
-  expect([...((await second.outputs[0]?.download())?.data as Float32Array)]).toEqual([21, 42]);
+  expect(await second.outputs[0]?.download()).toMatchObject({ data: Float32Array.of(21, 42) });
   client.close();
 });
 
