@@ -98,6 +98,13 @@ const FOLDERS = {
   "backend-web": [
     ".", // the backend
   ],
+  "backend-xla": [
+    // calls into a plugin, by the PJRT interface
+    ["pjrt", ""],
+    "stablehlo/lowerings", // each operator as StableHLO, one file per family
+    "stablehlo", // a graph as the text of StableHLO
+    ".", // the backend
+  ],
   callbacks: [
     ".",
     "log",

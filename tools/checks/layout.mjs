@@ -16,7 +16,7 @@ const FOLDERS_BY_NAME = {
 };
 const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts"];
 /** The engine may need a browser or a library. */
-const CONFORMANCE = /^test\/((browser|tensorflow|openvino)\/)?conformance\.test\.ts$/;
+const CONFORMANCE = /^test\/((browser|tensorflow|openvino|xla)\/)?conformance\.test\.ts$/;
 /** Tests, and tables with one row per operator and generated code, which are searched and not read from top to bottom. */
 const MAY_BE_LONG = /\.(test|test-d)\.ts$|-table\.ts$|_pb\.ts$/;
 const GRAB_BAG = /(^|\/)(utils?|helpers?|common|misc|manager|types)(\.[^/]*)?(\/|$)/;

@@ -53,6 +53,7 @@ const opened = {
   ort: { folder: "backend-ort", backend: "m.ort()" },
   tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
   openvino: { folder: "backend-openvino", backend: "m.openvino()" },
+  xla: { folder: "backend-xla", backend: 'm.xla({ device: "cpu" })' },
   "ort on webgpu": { folder: "backend-ort", backend: 'm.ort({ device: "webgpu" })' },
 };
 

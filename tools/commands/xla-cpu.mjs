@@ -2,7 +2,7 @@ import { runWith } from "../workspace/run-with.mjs";
 import { xlaEnvironment } from "../workspace/xla-cpu.mjs";
 
 /**
- * Runs a command in which MP_XLA_CPU is the path of XLA's CPU plugin.
+ * Runs a command in which `xla()` of @mp/backend-xla opens XLA's CPU plugin.
  * @param {readonly string[]} args the command and its arguments
  * @returns {number} its exit code
  */

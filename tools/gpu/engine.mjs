@@ -11,6 +11,8 @@ const ENGINES = {
     return tfjs({ tf: await loadTfjsNode({ device }) });
   },
   openvino: async () => (await load("backend-openvino")).openvino(),
+  // MP_XLA_PLUGIN names the plugin.
+  xla: async (device) => (await load("backend-xla")).xla({ device }),
 };
 
 /** @param {string} engine @param {string} device */

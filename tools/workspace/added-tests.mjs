@@ -13,6 +13,7 @@ import { smokeApps } from "./smoke.mjs";
 import { runNode, turbo } from "./turbo.mjs";
 import { softwareVulkan, vulkanEnvironment } from "./vulkan.mjs";
 import { xlaEnvironment } from "./xla-cpu.mjs";
+import { xlaCudaEnvironment } from "./xla-cuda.mjs";
 
 /** @typedef {import("./stages.mjs").Count} Count */
 
@@ -75,9 +76,9 @@ export const ADDED = {
         : FAILURE,
   },
   xla: {
-    name: "packages on XLA's CPU plugin",
+    name: "packages on XLA's CPU plugin, and compiled by its CUDA plugin",
     needs: "Linux on x64, python3 with pip and a package index",
-    run: () => testPackages("test:xla", xlaEnvironment()),
+    run: () => testPackages("test:xla", { ...xlaEnvironment(), ...xlaCudaEnvironment() }),
   },
 };
 

@@ -2,18 +2,15 @@
  * XLA's CPU plugin, for tests. Nobody publishes one officially: this one is a by-product of another project (Apache-2.0,
  * its THIRD_PARTY_NOTICES beside it), pinned by its sum. Users are not offered it.
  */
-import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { fetchOnce, onlyFile, requireLinuxX64, run } from "./parts.mjs";
+import { requireLinuxX64 } from "./parts.mjs";
+import { unpackWheels } from "./xla-wheels.mjs";
 
 const WHEEL = {
   name: "lammps-jax-pjrt-cpu==0.11.2",
   sha256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1",
-  plugin: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
 };
-const PIP = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"];
-/** Any Python can download it. */
-const PLATFORM = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_27_x86_64"];
+const PLUGIN = "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so";
 
 /**
  * The plugin's path, downloaded the first time on a machine (63 MB, 193 MB on disk).
@@ -21,16 +18,8 @@ const PLATFORM = ["--only-binary=:all:", "--python-version=3.11", "--platform=ma
  */
 export function xlaCpuPlugin() {
   requireLinuxX64("XLA's CPU plugin");
-  const folder = fetchOnce("xla-cpu", WHEEL, (into) => {
-    const download = join(into, "download");
-    mkdirSync(download);
-    run("python3", [...PIP, ...PLATFORM, "--dest", download, WHEEL.name], { cwd: into });
-    const wheel = onlyFile(download, WHEEL.name, WHEEL.sha256);
-    run("python3", ["-m", "zipfile", "-e", wheel, into], { cwd: into });
-    rmSync(download, { recursive: true });
-  });
-  return join(folder, WHEEL.plugin);
+  return join(unpackWheels("xla-cpu", [WHEEL]), PLUGIN);
 }
 
-/** The environment variable that tests find the plugin by. */
-export const xlaEnvironment = () => ({ MP_XLA_CPU: xlaCpuPlugin() });
+/** The environment in which `xla()` opens the plugin. */
+export const xlaEnvironment = () => ({ MP_XLA_PLUGIN: xlaCpuPlugin() });

@@ -1,4 +1,5 @@
-import { type DType, type HostTensor, isHalf, sameShape, type Shape, type ValueType } from "@mp/graph";
+import { type DType, type HostTensor, isHalf, type Shape, sameShape, type ValueType } from "@mp/graph";
+import type { KnownIndices } from "./known-indices.js";
 import { literalText, splatText } from "./literal.js";
 import { type FoldOp, neutralOf } from "./neutral.js";
 import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
@@ -59,6 +60,8 @@ export interface ProductAxes {
  */
 export class Emitter {
   readonly options: EmitterOptions;
+  /** Of the graph that is being emitted. */
+  knownIndices?: KnownIndices;
   #lines: string[] = [];
   #names = 0;
   #inRange: Operand[] = [];
@@ -232,7 +235,10 @@ export class Emitter {
     if (sameShape(shape, shapeOf(x))) return x;
     const limits = parts.map((part) => part.join(":")).join(", ");
     const type = { dtype: dtypeOf(x), shape };
-    return this.emit(`stablehlo.slice ${x.name} [${limits}] : (${typeText(x.type)}) -> ${typeText(type)}`, type);
+    return this.emit(
+      `stablehlo.slice ${x.name} [${limits}] : (${typeText(x.type)}) -> ${typeText(type)}`,
+      type,
+    );
   }
 
   /** The elements from `start` to before `end` of one axis. */
