@@ -1,5 +1,5 @@
 import type { Graph, GraphNode, Op, Value } from "@mp/graph";
-import type { Emitter } from "./emitter.js";
+import { KnownIndices } from "./known-indices.js";
 import type { EmitGraph, Lowering, Operands } from "./lowering.js";
 import { lowerings } from "./lowerings.js";
 import type { Operand } from "./operand.js";
@@ -11,6 +11,8 @@ import type { Operand } from "./operand.js";
  */
 export const emitGraph: EmitGraph = (emitter, graph, operands) => {
   const known = new Map<Value, Operand>();
+  const outer = emitter.knownIndices;
+  emitter.knownIndices = new KnownIndices(graph);
   graph.inputs.forEach(({ value }, index) => {
     known.set(value, expect(operands[index], `input ${index}`));
   });
@@ -22,6 +24,7 @@ export const emitGraph: EmitGraph = (emitter, graph, operands) => {
       known.set(output, expect(results[index], `${node.name}, output ${index}`));
     });
   }
+  emitter.knownIndices = outer;
   return graph.outputs.map(({ value }) => read(value));
 };
 

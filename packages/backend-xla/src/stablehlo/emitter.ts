@@ -61,7 +61,7 @@ export interface ProductAxes {
 export class Emitter {
   readonly options: EmitterOptions;
   /** Of the graph that is being emitted. */
-  knownIndices?: KnownIndices;
+  knownIndices: KnownIndices | undefined;
   #lines: string[] = [];
   #names = 0;
   #inRange: Operand[] = [];

@@ -1,0 +1,124 @@
+import { type DType, isHalf, type OpOf, type Shape } from "@mp/graph";
+import type { Emitter } from "../emitter.js";
+import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
+import { dtypeOf, type Operand, range, repeated, shapeOf, sizeOf } from "../operand.js";
+import { listText, typesText, typeText } from "../tensor-type.js";
+
+/** What an axis is: batch or features, inputs or outputs of the weights. The spatial axes follow. */
+type Axes = readonly [x: "bf" | "fb", w: "oi" | "io", result: "bf" | "fb"];
+
+interface Convolution {
+  readonly axes: Axes;
+  readonly strides: readonly number[];
+  readonly before: readonly number[];
+  readonly after: readonly number[];
+  /** Distances between neighboring elements of x, and of w. */
+  readonly spacing: readonly [x: readonly number[], w: readonly number[]];
+  /** Whether w runs backward. */
+  readonly isReversed: boolean;
+  /** Groups of features of x, or of its batch. */
+  readonly groups: readonly [features: number, batch: number];
+}
+
+/** Sums of products, those of halves in f32. */
+function convolve(
+  emitter: Emitter,
+  x: Operand,
+  w: Operand,
+  shape: Shape,
+  { axes, strides, before, after, spacing, isReversed, groups }: Convolution,
+): Operand {
+  const [xAxes, wAxes, resultAxes] = axes.map((two) => `[${[...two, ...strides.keys()].join(", ")}]`);
+  const pads = before.map((size, axis) => listText([size, after[axis] ?? 0])).join(", ");
+  const reverse = strides.map(() => isReversed).join(", ");
+  const window = `stride = ${listText(strides)}, pad = [${pads}], lhs_dilate = ${listText(spacing[0])}, rhs_dilate = ${listText(spacing[1])}, reverse = [${reverse}]`;
+  const precision = emitter.isExact(x)
+    ? ", precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]"
+    : "";
+  const type = { dtype: isHalf(dtypeOf(x)) ? ("f32" as const) : dtypeOf(x), shape };
+  return emitter.emit(
+    `stablehlo.convolution(${x.name}, ${w.name}) dim_numbers = ${xAxes}x${wAxes}->${resultAxes}, window = {${window}} {batch_group_count = ${groups[1]} : i64, feature_group_count = ${groups[0]} : i64${precision}} : (${typesText([x, w])}) -> ${typeText(type)}`,
+    type,
+  );
+}
+
+/** Adds the bias of each channel, if any, and rounds. */
+function finish(emitter: Emitter, sums: Operand, bias: Operand | undefined, dtype: DType): Operand {
+  if (bias === undefined) return emitter.convert(sums, dtype);
+  const channels = emitter.broadcast(emitter.convert(bias, dtypeOf(sums)), shapeOf(sums), [1]);
+  return emitter.convert(emitter.binary("add", sums, channels), dtype);
+}
+
+/** The extent of weights [_, _, k…] beyond their first element. */
+const reachOf = (kernel: Shape, dilations: readonly number[]): readonly number[] =>
+  kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1));
+
+const conv: Lowering<"Conv"> = (emitter, node, operands) => {
+  const [x, w] = operands;
+  const { strides, pads, dilations, group } = node.attributes;
+  const { dtype, shape } = resultType(node);
+  const sums = convolve(emitter, x, w, shape, {
+    axes: ["bf", "oi", "bf"],
+    strides,
+    before: pads.slice(0, strides.length),
+    after: pads.slice(strides.length),
+    spacing: [repeated(1, strides.length), dilations],
+    isReversed: false,
+    groups: [group, 1],
+  });
+  return [finish(emitter, sums, operands.at(2), dtype)];
+};
+
+/** Weights [C, M / group, k…] as [C / group, M, k…]. */
+function joinGroups(emitter: Emitter, w: Operand, group: number): Operand {
+  const [channels = 0, results = 0, ...kernel] = shapeOf(w);
+  const apart = emitter.reshape(w, [group, channels / group, results, ...kernel]);
+  const beside = emitter.transpose(apart, [1, 0, 2, ...kernel.map((_, axis) => axis + 3)]);
+  return emitter.reshape(beside, [channels / group, group * results, ...kernel]);
+}
+
+/** A convolution of x with strides - 1 zeros between its elements, by the weights run backward. */
+const convTranspose: Lowering<"ConvTranspose"> = (emitter, node, operands) => {
+  const [x, w] = operands;
+  const { strides, pads, dilations, group, outputPadding } = node.attributes;
+  const { dtype, shape } = resultType(node);
+  const rank = strides.length;
+  const reach = reachOf(shapeOf(w).slice(2), dilations);
+  const sums = convolve(emitter, x, joinGroups(emitter, w, group), shape, {
+    axes: ["bf", "io", "bf"],
+    strides: repeated(1, rank),
+    before: reach.map((size, axis) => size - (pads[axis] ?? 0)),
+    after: reach.map((size, axis) => size - (pads[rank + axis] ?? 0) + (outputPadding[axis] ?? 0)),
+    spacing: [strides, dilations],
+    isReversed: true,
+    groups: [group, 1],
+  });
+  return [finish(emitter, sums, operands.at(2), dtype)];
+};
+
+/** A convolution of x by dy that sums over the batch, so that x's channels take the place of a batch. */
+const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, dy]) => {
+  const { strides, pads, dilations, group, kernelShape } = node.attributes;
+  const { dtype, shape } = resultType(node);
+  const reach = reachOf(kernelShape, dilations);
+  const before = pads.slice(0, strides.length);
+  const needed = range(strides.length).map(
+    (axis) => (sizeOf(dy, axis + 2) - 1) * (strides[axis] ?? 1) + (reach[axis] ?? 0) + 1,
+  );
+  const sums = convolve(emitter, x, dy, shape, {
+    axes: ["fb", "io", "fb"],
+    strides: dilations,
+    before,
+    after: needed.map((size, axis) => size - sizeOf(x, axis + 2) - (before[axis] ?? 0)),
+    spacing: [repeated(1, strides.length), strides],
+    isReversed: false,
+    groups: [1, group],
+  });
+  return [emitter.convert(sums, dtype)];
+};
+
+export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {
+  Conv: conv,
+  ConvTranspose: convTranspose,
+  ConvWeightGradient: convWeightGradient,
+};

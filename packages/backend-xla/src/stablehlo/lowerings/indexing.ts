@@ -1,0 +1,172 @@
+import {
+  type OpOf,
+  type ScatterOp,
+  type ScatterReduction,
+  type Shape,
+  stridesOf,
+  type Value,
+} from "@mp/graph";
+import type { BinaryOperation, Emitter } from "../emitter.js";
+import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
+import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+import { putRows, takeRows } from "../rows.js";
+
+/**
+ * Indices counted from the start, where negative ones count from the end. Notes whether they are in range, unless that
+ * is known; those that are not select anything.
+ * @param sizes of the axis that they go along, or of one axis for each position along their last axis
+ */
+function fromStart(
+  emitter: Emitter,
+  value: Value | undefined,
+  indices: Operand,
+  sizes: readonly number[],
+): Operand {
+  const [size = 0] = sizes;
+  const limits = sizes.every((other) => other === size)
+    ? emitter.like(indices, size)
+    : emitter.concat(
+        sizes.map((own) => emitter.splat("i32", own, shapeOf(indices).with(-1, 1))),
+        rankOf(indices) - 1,
+      );
+  const isNegative = emitter.compare("LT", indices, 0);
+  const wrapped = emitter.select(isNegative, emitter.binary("add", indices, limits), indices);
+  if (value !== undefined && emitter.knownIndices?.needCheck(value, sizes) !== false) {
+    const isInside = emitter.binary(
+      "and",
+      emitter.compare("GE", wrapped, 0),
+      emitter.compare("LT", wrapped, limits),
+    );
+    emitter.expectInRange(emitter.reduce("and", isInside, range(rankOf(indices))));
+  }
+  return wrapped;
+}
+
+/** Σ coordinate · stride, i32: the positions in a tensor of one axis. */
+const positions = (emitter: Emitter, coordinates: readonly Operand[], strides: readonly number[]): Operand =>
+  coordinates
+    .map((coordinate, axis) => emitter.binary("multiply", coordinate, strides[axis] ?? 1))
+    .reduce((sum, part) => emitter.binary("add", sum, part));
+
+/** For indices of elements along an axis, the positions of the elements among all of `data`. */
+function elementPositions(emitter: Emitter, data: Operand, indices: Operand, axis: number): Operand {
+  const coordinates = range(rankOf(data)).map((own) =>
+    own === axis ? indices : emitter.iota("i32", shapeOf(indices), own),
+  );
+  return positions(emitter, coordinates, stridesOf(shapeOf(data)));
+}
+
+/** For tuples along the last axis of `indices`, the positions of the blocks that they select behind the batch axes. */
+function blockPositions(emitter: Emitter, data: Operand, indices: Operand, batchDims = 0): Operand {
+  const outer = shapeOf(indices).slice(0, -1);
+  const last = outer.length;
+  const depth = sizeOf(indices, last);
+  const batch = range(batchDims).map((axis) => emitter.iota("i32", outer, axis));
+  const own = range(depth).map((at) => emitter.reshape(emitter.sliceAxis(indices, last, at, at + 1), outer));
+  return positions(emitter, [...batch, ...own], stridesOf(shapeOf(data).slice(0, batchDims + depth)));
+}
+
+const gather: Lowering<"Gather"> = (emitter, node, [x, indices]) => {
+  const { axis } = node.attributes;
+  const places = fromStart(emitter, node.inputs[1], indices, [sizeOf(x, axis)]);
+  return [takeRows(emitter, x, places, axis)];
+};
+
+const gatherElements: Lowering<"GatherElements"> = (emitter, node, [x, indices]) => {
+  const { axis } = node.attributes;
+  const along = fromStart(emitter, node.inputs[1], indices, [sizeOf(x, axis)]);
+  const places = elementPositions(emitter, x, along, axis);
+  return [takeRows(emitter, emitter.reshape(x, [count(shapeOf(x))]), places)];
+};
+
+/** The sizes that tuples of indices go over, and the shape with those axes (and the batch axes) as one. */
+function blocksOf(
+  data: Operand,
+  indices: Operand,
+  batchDims = 0,
+): { readonly sizes: Shape; readonly blocks: Shape } {
+  const end = batchDims + sizeOf(indices, rankOf(indices) - 1);
+  const shape = shapeOf(data);
+  return { sizes: shape.slice(batchDims, end), blocks: [count(shape.slice(0, end)), ...shape.slice(end)] };
+}
+
+const gatherND: Lowering<"GatherND"> = (emitter, node, [x, indices]) => {
+  const { batchDims } = node.attributes;
+  const { sizes, blocks } = blocksOf(x, indices, batchDims);
+  const tuples = fromStart(emitter, node.inputs[1], indices, sizes);
+  const places = blockPositions(emitter, x, tuples, batchDims);
+  return [takeRows(emitter, emitter.reshape(x, blocks), places)];
+};
+
+const operations: Readonly<Record<ScatterReduction, BinaryOperation | undefined>> = {
+  none: undefined,
+  add: "add",
+  mul: "multiply",
+  max: "maximum",
+  min: "minimum",
+};
+
+/** Puts updates at positions of blocks, [R, W] in all. */
+function scatterBlocks(
+  emitter: Emitter,
+  data: Operand,
+  places: Operand,
+  updates: Operand,
+  blocks: Shape,
+  reduction: ScatterReduction,
+): Operand {
+  if (count(shapeOf(updates)) === 0) return data;
+  const [rows = 1, ...block] = blocks;
+  const [taken, width] = [count(shapeOf(places)), count(block)];
+  const put = putRows(
+    emitter,
+    emitter.reshape(data, [rows, width]),
+    emitter.reshape(places, [taken]),
+    emitter.reshape(updates, [taken, width]),
+    operations[reduction],
+  );
+  return emitter.reshape(put, shapeOf(data));
+}
+
+const scatterElements: Lowering<"ScatterElements"> = (emitter, node, [data, indices, updates]) => {
+  const { axis, reduction } = node.attributes;
+  const along = fromStart(emitter, node.inputs[1], indices, [sizeOf(data, axis)]);
+  const places = elementPositions(emitter, data, along, axis);
+  return [scatterBlocks(emitter, data, places, updates, [count(shapeOf(data))], reduction)];
+};
+
+const scatterND: Lowering<"ScatterND"> = (emitter, node, [data, indices, updates]) => {
+  const { sizes, blocks } = blocksOf(data, indices);
+  const tuples = fromStart(emitter, node.inputs[1], indices, sizes);
+  const places = blockPositions(emitter, data, tuples);
+  return [scatterBlocks(emitter, data, places, updates, blocks, node.attributes.reduction)];
+};
+
+/** Moves elements in their own dtype, combines halves in f32. */
+function byReduction<K extends ScatterOp>(lowering: Lowering<K>): Lowering<K> {
+  const wide = inF32(lowering);
+  return (emitter, node, operands, emitGraph) => {
+    const { reduction } = node.attributes as { readonly reduction: ScatterReduction };
+    return (reduction === "none" ? lowering : wide)(emitter, node, operands, emitGraph);
+  };
+}
+
+const oneHot: Lowering<"OneHot"> = (emitter, node, [indices]) => {
+  const { axis, depth, dtype } = node.attributes;
+  const { shape } = resultType(node);
+  const along = emitter.broadcast(
+    fromStart(emitter, undefined, indices, [depth]),
+    shape,
+    range(shape.length).filter((own) => own !== axis),
+  );
+  return [emitter.convert(emitter.compare("EQ", along, emitter.iota("i32", shape, axis)), dtype)];
+};
+
+export const indexingLowerings: LoweringTable<OpOf<"indexing">> = {
+  Gather: gather,
+  GatherElements: gatherElements,
+  GatherND: gatherND,
+  ScatterElements: byReduction(scatterElements),
+  ScatterND: byReduction(scatterND),
+  OneHot: oneHot,
+};

@@ -1,0 +1,71 @@
+import type { GraphNode, OpOf } from "@mp/graph";
+import type { Emitter } from "../emitter.js";
+import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
+import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+import { logSoftmax } from "./normalization.js";
+
+/** -weight · log-probability at each label that is not ignored; `mean` divides by the sum of these weights. */
+function likelihood(
+  emitter: Emitter,
+  { attributes: { reduction, ignoreIndex } }: GraphNode<OpOf<"loss">>,
+  logs: Operand,
+  labels: Operand,
+  weights: Operand | undefined,
+): Operand {
+  const shape = shapeOf(logs);
+  const isIgnored = ignoreIndex === undefined ? undefined : emitter.compare("EQ", labels, ignoreIndex);
+  const unlessIgnored = (x: Operand): Operand =>
+    isIgnored === undefined ? x : emitter.select(isIgnored, emitter.like(x, 0), x);
+  noteLabels(emitter, labels, sizeOf(logs, 1), isIgnored);
+
+  const otherAxes = range(shape.length).filter((axis) => axis !== 1);
+  const isLabel = emitter.compare(
+    "EQ",
+    emitter.iota("i32", shape, 1),
+    emitter.broadcast(labels, shape, otherAxes),
+  );
+  const pick = (x: Operand): Operand => emitter.reduce("add", emitter.select(isLabel, x, 0), [1]);
+  const picked = emitter.unary("negate", pick(logs));
+  const each = weights && pick(emitter.broadcast(weights, shape, [1]));
+  const losses = unlessIgnored(each === undefined ? picked : emitter.binary("multiply", picked, each));
+  if (reduction === "none") return losses;
+
+  const sum = (x: Operand): Operand => emitter.reduce("add", x, range(rankOf(x)));
+  if (reduction === "sum") return sum(losses);
+  const isCounted = each === undefined && isIgnored === undefined;
+  const total = sum(losses);
+  const divisor = isCounted
+    ? emitter.like(total, count(shapeOf(labels)))
+    : sum(unlessIgnored(each ?? emitter.like(losses, 1)));
+  return emitter.divide(total, divisor);
+}
+
+/** Notes whether all labels that are not ignored are classes. */
+function noteLabels(
+  emitter: Emitter,
+  labels: Operand,
+  classes: number,
+  isIgnored: Operand | undefined,
+): void {
+  const isClass = emitter.binary(
+    "and",
+    emitter.compare("GE", labels, 0),
+    emitter.compare("LT", labels, classes),
+  );
+  const isValid = isIgnored === undefined ? isClass : emitter.binary("or", isClass, isIgnored);
+  emitter.expectInRange(emitter.reduce("and", isValid, range(rankOf(labels))));
+}
+
+/** The loss comes from log-probabilities that are not yet rounded to the dtype of the scores. */
+const crossEntropy: Lowering<"SoftmaxCrossEntropyLoss"> = (emitter, node, operands) => {
+  const [scores, labels] = operands;
+  const logs = logSoftmax(emitter, scores, 1);
+  return [likelihood(emitter, node, logs, labels, operands.at(2)), logs];
+};
+
+export const lossLowerings: LoweringTable<OpOf<"loss">> = {
+  SoftmaxCrossEntropyLoss: inF32(crossEntropy),
+  NegativeLogLikelihoodLoss: inF32((emitter, node, operands) => [
+    likelihood(emitter, node, operands[0], operands[1], operands.at(2)),
+  ]),
+};

@@ -1,0 +1,73 @@
+import type { OpOf } from "@mp/graph";
+import type { Emitter } from "../emitter.js";
+import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
+import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+
+/** x - max(x), so that no exponential overflows, its exponentials, and their sums. */
+function shift(emitter: Emitter, x: Operand, axis: number) {
+  const most = emitter.reduceKept("maximum", x, [axis]);
+  const difference = emitter.binary("subtract", x, emitter.expand(most, shapeOf(x)));
+  const powers = emitter.unary("exponential", difference);
+  return { difference, powers, sum: emitter.reduceKept("add", powers, [axis]) };
+}
+
+const softmax: Lowering<"Softmax"> = (emitter, node, [x]) => {
+  const { powers, sum } = shift(emitter, x, node.attributes.axis);
+  return [emitter.divide(powers, emitter.expand(sum, shapeOf(x)))];
+};
+
+/** The log-softmax of an f32 tensor. */
+export function logSoftmax(emitter: Emitter, x: Operand, axis: number): Operand {
+  const { difference, sum } = shift(emitter, x, axis);
+  return emitter.binary("subtract", difference, emitter.expand(emitter.unary("log", sum), shapeOf(x)));
+}
+
+/** The mean of f32 over axes, which stay as 1. */
+export function mean(emitter: Emitter, x: Operand, axes: readonly number[]): Operand {
+  const sum = emitter.reduceKept("add", x, axes);
+  return emitter.divide(sum, emitter.like(sum, count(axes.map((axis) => sizeOf(x, axis)))));
+}
+
+export const square = (emitter: Emitter, x: Operand): Operand => emitter.binary("multiply", x, x);
+
+/** 1 / √(variance + ε). */
+export function inverseDeviation(emitter: Emitter, variance: Operand, epsilon: number): Operand {
+  const deviation = emitter.unary("sqrt", emitter.binary("add", variance, epsilon));
+  return emitter.divide(emitter.like(variance, 1), deviation);
+}
+
+/** x times or plus a part that broadcasts to it. */
+const apply = (
+  emitter: Emitter,
+  operation: "multiply" | "add" | "subtract",
+  x: Operand,
+  part: Operand,
+): Operand => emitter.binary(operation, x, emitter.expand(part, shapeOf(x)));
+
+/** The variance comes from squared differences, so that a large mean costs no precision. */
+const layerNormalization: Lowering<"LayerNormalization"> = (emitter, node, operands) => {
+  const { axis, epsilon } = node.attributes;
+  const [x, scale] = operands;
+  const bias = operands.at(2);
+  const axes = range(rankOf(x)).slice(axis);
+  const center = mean(emitter, x, axes);
+  const difference = apply(emitter, "subtract", x, center);
+  const variance = mean(emitter, square(emitter, difference), axes);
+  const inverse = inverseDeviation(emitter, variance, epsilon);
+  const y = apply(emitter, "multiply", apply(emitter, "multiply", difference, inverse), scale);
+  return [bias === undefined ? y : apply(emitter, "add", y, bias), center, inverse];
+};
+
+const rmsNormalization: Lowering<"RMSNormalization"> = (emitter, node, [x, scale]) => {
+  const { axis, epsilon } = node.attributes;
+  const squares = mean(emitter, square(emitter, x), range(rankOf(x)).slice(axis));
+  const inverse = inverseDeviation(emitter, squares, epsilon);
+  return [apply(emitter, "multiply", apply(emitter, "multiply", x, inverse), scale)];
+};
+
+export const normalizationLowerings: LoweringTable<OpOf<"normalization">> = {
+  Softmax: inF32(softmax),
+  LogSoftmax: inF32((emitter, node, [x]) => [logSoftmax(emitter, x, node.attributes.axis)]),
+  LayerNormalization: inF32(layerNormalization),
+  RMSNormalization: inF32(rmsNormalization),
+};

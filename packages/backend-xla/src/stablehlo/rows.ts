@@ -1,0 +1,84 @@
+/** Reads and writes of rows at positions along one axis. */
+import type { Shape } from "@mp/graph";
+import type { BinaryOperation, Emitter } from "./emitter.js";
+import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "./operand.js";
+import { arrayText, listText, namesText, typesText, typeText } from "./tensor-type.js";
+
+/** The elements of `x` at positions of one axis, which the axes of `places` (i32) replace. */
+export function takeRows(emitter: Emitter, x: Operand, places: Operand, axis = 0): Operand {
+  const [before, after] = [shapeOf(x).slice(0, axis), shapeOf(x).slice(axis + 1)];
+  const type = { dtype: dtypeOf(x), shape: [...before, ...shapeOf(places), ...after] };
+  // XLA takes no slice of an empty axis, which no position is in.
+  if (count(type.shape) === 0 || count(shapeOf(x)) === 0) return emitter.splat(type.dtype, 0, type.shape);
+  const kept = [...range(axis), ...range(after.length).map((own) => axis + rankOf(places) + own)];
+  return emitter.emit(
+    `"stablehlo.gather"(${namesText([x, places])}) <{dimension_numbers = #stablehlo.gather<offset_dims = ${listText(kept)}, collapsed_slice_dims = [${axis}], start_index_map = [${axis}], index_vector_dim = ${rankOf(places)}>, slice_sizes = ${arrayText(shapeOf(x).with(axis, 1))}, indices_are_sorted = false}> : (${typesText([x, places])}) -> ${typeText(type)}`,
+    type,
+  );
+}
+
+/**
+ * `x` [R, W] with rows of `updates` [N, W] put at `places` i32 [N], or combined with what is there. Rows at one place
+ * are combined first, in an order that depends on nothing but N, so that equal runs give equal bits on every device:
+ * sorted by place, a row takes up the sum of the 1, 2, 4, … before it that belong to the same place. Without an
+ * operation the last row at a place stays.
+ */
+export function putRows(
+  emitter: Emitter,
+  x: Operand,
+  places: Operand,
+  updates: Operand,
+  operation?: BinaryOperation,
+): Operand {
+  const rows = sizeOf(places, 0);
+  const [sorted, order] = sortPlaces(emitter, places);
+  let sums = takeRows(emitter, updates, order);
+  for (let distance = 1; operation !== undefined && distance < rows; distance *= 2) {
+    const samePlace = emitter.compare("EQ", sorted, moved(emitter, sorted, distance));
+    const sum = emitter.binary(operation, moved(emitter, sums, distance), sums);
+    sums = emitter.select(emitter.broadcast(samePlace, shapeOf(sums), [0]), sum, sums);
+  }
+  // The others go to places of their own beyond the end, where a scatter leaves them out.
+  const isLast = emitter.compare("NE", sorted, moved(emitter, sorted, -1));
+  const beyond = emitter.binary("add", emitter.iota("i32", [rows], 0), sizeOf(x, 0));
+  return scatter(emitter, x, emitter.select(isLast, sorted, beyond), sums, operation);
+}
+
+/** Rows moved down (or up); those that come in have the place -1. */
+function moved(emitter: Emitter, x: Operand, by: number): Operand {
+  const none: readonly number[] = range(rankOf(x)).map(() => 0);
+  return emitter.pad(x, emitter.splat(dtypeOf(x), -1), none.with(0, by), none.with(0, -by));
+}
+
+/** Sorts places [N], equal ones in their order. @returns them and where each was */
+function sortPlaces(emitter: Emitter, places: Operand): readonly [sorted: Operand, order: Operand] {
+  const pair = [places, emitter.iota("i32", shapeOf(places), 0)];
+  const scalar = { dtype: "i32" as const, shape: [] };
+  const body = emitter.region([scalar, scalar, scalar, scalar], ([a, b]) =>
+    a && b ? [emitter.compare("LT", a, b)] : [],
+  );
+  return emitter.emitMany(
+    `"stablehlo.sort"(${namesText(pair)}) <{dimension = 0 : i64, is_stable = true}> (${body}) : (${typesText(pair)}) -> (${typesText(pair)})`,
+    pair.map(({ type }) => type),
+  ) as readonly [Operand, Operand];
+}
+
+/** Combines rows with those of `x` at places that are all different. */
+function scatter(
+  emitter: Emitter,
+  x: Operand,
+  places: Operand,
+  rows: Operand,
+  operation: BinaryOperation | undefined,
+): Operand {
+  const scalar = { dtype: dtypeOf(x), shape: [] as Shape };
+  const body = emitter.region([scalar, scalar], ([old, update]) => {
+    if (old === undefined || update === undefined) return [];
+    return [operation === undefined ? update : emitter.binary(operation, old, update)];
+  });
+  const kept = range(rankOf(x)).slice(1);
+  return emitter.emit(
+    `"stablehlo.scatter"(${namesText([x, places, rows])}) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = ${listText(kept)}, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = true}> (${body}) : (${typesText([x, places, rows])}) -> ${typeText(x.type)}`,
+    x.type,
+  );
+}
