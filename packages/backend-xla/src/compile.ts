@@ -1,0 +1,23 @@
+/**
+ * `@mp/backend-xla/compile`: any trainer's step compiled for a GPU that is not here, and what the compiler made of it.
+ */
+export {
+  type CompiledStep,
+  formatProduct,
+  type Kernel,
+  type Product,
+  type ProductGroup,
+  type StepFigures,
+  stepFigures,
+} from "./compiled/index.js";
+export {
+  type CompiledGraph,
+  type DevicelessOptions,
+  deviceless,
+  GPU_TARGETS,
+  type GpuTarget,
+  type GpuTargetName,
+  type PublishedRates,
+  type StepBound,
+  stepBound,
+} from "./deviceless/index.js";

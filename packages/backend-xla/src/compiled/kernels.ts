@@ -1,0 +1,114 @@
+/** The kernels that a compiled program runs. */
+import type { HloComputation, HloInstruction, HloModule } from "./hlo-module.js";
+import { kernelProducts, type Product } from "./products.js";
+import { isFloatType } from "./shape.js";
+import { kernelBytes } from "./traffic.js";
+
+export interface Kernel {
+  readonly name: string;
+  /** What it is: `fusion kLoop`, `fusion __triton_gemm`, `call __cublas$lt$matmul`, `copy`. */
+  readonly kind: string;
+  /** How often it runs in a step. */
+  readonly times: number;
+  /** Operations in it that would be kernels by themselves. */
+  readonly nodes: number;
+  /** Bytes that one run moves. */
+  readonly bytes: number;
+  readonly products: readonly Product[];
+  /** Casts between floats in it, such as `f32 -> bf16`. */
+  readonly casts: readonly string[];
+}
+
+/** What takes no time of a device. */
+const FREE = new Set([
+  "parameter",
+  "constant",
+  "tuple",
+  "get-tuple-element",
+  "bitcast",
+  "after-all",
+  "partition-id",
+  "replica-id",
+  "opt-barrier",
+  "optimization-barrier",
+  "add-dependency",
+]);
+/** Instructions that run other computations, one kernel after the other. */
+const CALLS = new Set(["call", "conditional", "async-start"]);
+
+export interface ReadKernels {
+  readonly kernels: readonly Kernel[];
+  /** Loops whose trips the compiler does not know: their bodies count once. */
+  readonly unknownLoops: number;
+}
+
+/** The kernels of a step in the order in which they run. Of a choice, all branches count. */
+export function readKernels({ entry }: HloModule): ReadKernels {
+  const kernels: Kernel[] = [];
+  let unknownLoops = 0;
+  const visit = ({ instructions }: HloComputation, times: number): void => {
+    for (const instruction of instructions) {
+      const { opcode, called } = instruction;
+      if (opcode === "while") {
+        const trips = knownTrips(instruction);
+        if (trips === undefined) unknownLoops++;
+        // With known trips the host counts them, and the condition does not run.
+        for (const computation of trips === undefined ? called : called.slice(0, 1))
+          visit(computation, times * (trips ?? 1));
+      } else if (CALLS.has(opcode)) {
+        for (const computation of called) visit(computation, times);
+      } else if (isKernel(instruction)) kernels.push(readKernel(instruction, times));
+    }
+  };
+  visit(entry, 1);
+  return { kernels, unknownLoops };
+}
+
+const isKernel = ({ opcode, target }: HloInstruction): boolean =>
+  !FREE.has(opcode) && !/-(done|update)$/.test(opcode) && target !== "AllocateBuffer";
+
+function readKernel(instruction: HloInstruction, times: number): Kernel {
+  const inner = allNodes(instruction);
+  return {
+    name: instruction.name,
+    kind: kindOf(instruction),
+    times,
+    nodes: inner.length,
+    bytes: kernelBytes(instruction),
+    products: kernelProducts(instruction),
+    casts: inner.flatMap(castOf),
+  };
+}
+
+/** The operations of a fusion, or the one that is a kernel by itself. */
+function allNodes(instruction: HloInstruction): readonly HloInstruction[] {
+  if (instruction.opcode !== "fusion") return FREE.has(instruction.opcode) ? [] : [instruction];
+  return instruction.called.flatMap(({ instructions }) => instructions.flatMap(allNodes));
+}
+
+function kindOf({ opcode, target, kind, config }: HloInstruction): string {
+  if (opcode === "custom-call") return `call ${target}`;
+  if (opcode !== "fusion") return opcode;
+  const { fusion_backend_config: own } = parseConfig(config);
+  return `fusion ${own?.kind ?? kind}`;
+}
+
+/** Rounding to fewer bits is a cast too. */
+function castOf({ opcode, shape, operands }: HloInstruction): readonly string[] {
+  const from = operands[0]?.shape.type ?? "";
+  if (opcode === "reduce-precision") return [`${from} -> ${from} with fewer bits`];
+  const isCast = opcode === "convert" && isFloatType(from) && isFloatType(shape.type);
+  return isCast ? [`${from} -> ${shape.type}`] : [];
+}
+
+interface Config {
+  readonly fusion_backend_config?: { readonly kind?: string };
+  readonly known_trip_count?: { readonly n?: string };
+}
+
+const parseConfig = (config: string): Config => JSON.parse(config || "{}") as Config;
+
+function knownTrips({ config }: HloInstruction): number | undefined {
+  const trips = parseConfig(config).known_trip_count?.n;
+  return trips === undefined ? undefined : Number(trips);
+}

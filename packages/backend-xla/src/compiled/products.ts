@@ -1,0 +1,127 @@
+/** The matrix products and convolutions of a compiled program, with the types that they are computed in. */
+import type { HloComputation, HloInstruction } from "./hlo-module.js";
+import { messageAt, numberAt, numbersAt } from "./protobuf.js";
+import { countOf, type HloShape } from "./shape.js";
+
+export interface Product {
+  /** `dot`, `convolution`, or the library's function. */
+  readonly kind: string;
+  /** Types of the operands, by XLA's names. */
+  readonly operands: readonly string[];
+  /** The type of its sums. */
+  readonly sum: string;
+  readonly result: string;
+  /** Whether the device may round operands in f32 to TF32. */
+  readonly mayUseTf32: boolean;
+  /** Multiplications and additions. */
+  readonly flops: number;
+}
+
+const LIBRARIES = /gemm|matmul|conv|fmha/i;
+const HALVES: readonly string[] = ["f16", "bf16"];
+
+/** XLA's numbers of the precision HIGHEST and of the algorithm that computes in f32. */
+const HIGHEST = 2;
+const F32_ALGORITHM = 11;
+
+/** The products that a kernel computes, also within a fusion. */
+export function kernelProducts(kernel: HloInstruction): readonly Product[] {
+  if (kernel.opcode === "fusion") return kernel.called.flatMap(computationProducts);
+  if (kernel.opcode === "custom-call") return LIBRARIES.test(kernel.target) ? [libraryProduct(kernel)] : [];
+  return isProduct(kernel) ? [ownProduct(kernel)] : [];
+}
+
+const computationProducts = ({ instructions }: HloComputation): readonly Product[] =>
+  instructions.flatMap(kernelProducts);
+
+const isProduct = ({ opcode }: HloInstruction): boolean =>
+  opcode === "dot" || opcode === "scaled-dot" || opcode === "convolution";
+
+/** A product that XLA writes a kernel for. */
+function ownProduct(product: HloInstruction): Product {
+  const { opcode, shape } = product;
+  const flops = opcode === "convolution" ? convolutionFlops(product) : dotFlops(product, shape, 30);
+  return { ...typesOf(product, shape), kind: opcode, mayUseTf32: mayUseTf32(product), flops };
+}
+
+/** A product that a library computes: sums of halves are in f32 there, whatever the result is rounded to. */
+function libraryProduct(call: HloInstruction): Product {
+  const result = call.shape.parts[0] ?? call.shape;
+  const types = typesOf(call, result);
+  const isConvolution = /conv/i.test(call.target);
+  return {
+    ...types,
+    sum: types.operands.every((type) => HALVES.includes(type)) ? "f32" : types.sum,
+    kind: call.target,
+    mayUseTf32: isConvolution ? mayUseTf32(call) : mayCallUseTf32(call),
+    flops: isConvolution ? convolutionFlops(call) : callFlops(call, result),
+  };
+}
+
+function typesOf(
+  { operands }: HloInstruction,
+  { type }: HloShape,
+): Pick<Product, "operands" | "sum" | "result"> {
+  return { operands: operands.slice(0, 2).map(({ shape }) => shape.type), sum: type, result: type };
+}
+
+const isF32 = ({ operands }: HloInstruction): boolean =>
+  operands.slice(0, 2).every(({ shape }) => shape.type === "f32");
+
+function mayUseTf32(product: HloInstruction): boolean {
+  const precision = messageAt(product.message, 51);
+  const algorithm = numberAt(precision, 2);
+  if (algorithm !== 0) return isF32(product) && algorithm !== F32_ALGORITHM;
+  const asked = numbersAt(precision, 1);
+  return isF32(product) && !(asked.length > 0 && asked.every((each) => each === HIGHEST));
+}
+
+interface GemmConfig {
+  readonly dot_dimension_numbers?: Readonly<Record<string, readonly string[]>>;
+  readonly precision_config?: {
+    readonly operand_precision?: readonly string[];
+    readonly algorithm?: string;
+  };
+}
+
+function gemmConfig({ config }: HloInstruction): GemmConfig {
+  const parsed = JSON.parse(config || "{}") as { readonly gemm_backend_config?: GemmConfig };
+  return parsed.gemm_backend_config ?? {};
+}
+
+function mayCallUseTf32(call: HloInstruction): boolean {
+  const { operand_precision: asked = [], algorithm = "ALG_UNSET" } = gemmConfig(call).precision_config ?? {};
+  if (algorithm !== "ALG_UNSET") return isF32(call) && algorithm !== "ALG_DOT_F32_F32_F32";
+  return isF32(call) && !(asked.length > 0 && asked.every((each) => each === "HIGHEST"));
+}
+
+const sizesOf = (operand: HloInstruction | undefined): readonly number[] => operand?.shape.sizes ?? [];
+
+/** @param field that the axes stand in, of the instruction's message */
+function dotFlops({ message, operands }: HloInstruction, result: HloShape, field: number): number {
+  const summed = numbersAt(messageAt(message, field), 1);
+  const left = sizesOf(operands[0]);
+  return 2 * countOf(result.sizes) * countOf(summed.map((axis) => left[axis] ?? 1));
+}
+
+function callFlops(call: HloInstruction, result: HloShape): number {
+  const summed = gemmConfig(call).dot_dimension_numbers?.["lhs_contracting_dimensions"] ?? [];
+  const left = sizesOf(call.operands[0]);
+  return 2 * countOf(result.sizes) * countOf(summed.map((axis) => left[Number(axis)] ?? 1));
+}
+
+/**
+ * Every element of the output takes a product with every element of the kernel that makes its feature. The output of
+ * the convolution is an operand of its gradients, and its kernel is the result of the second.
+ */
+function convolutionFlops({ target, message, shape, operands }: HloInstruction): number {
+  const first = shape.parts[0] ?? shape;
+  const [a, b] = operands.map((operand) => operand.shape);
+  const [output, kernel] = /BackwardInput/i.test(target)
+    ? [a, b]
+    : /BackwardFilter/i.test(target)
+      ? [b, first]
+      : [first, b];
+  const features = kernel?.sizes[numberAt(messageAt(message, 16), 4)] ?? 1;
+  return (2 * countOf(output?.sizes ?? []) * countOf(kernel?.sizes ?? [])) / features;
+}

@@ -1,0 +1,127 @@
+import {
+  type Backend,
+  elementCount,
+  expandComposites,
+  type Graph,
+  type HostTensor,
+  hostArrayOf,
+  type ValueType,
+} from "@mp/graph";
+import { defineBackend } from "@mp/graph/backend";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
+import { type CompiledStep, readCompiled } from "../compiled/index.js";
+import { EXACT_FLAGS } from "../flags.js";
+import { locatePlugin } from "../library.js";
+import { writeModule } from "../module.js";
+import { type Flags, loadPlugin } from "../pjrt/index.js";
+import { Topology } from "../pjrt/topology.js";
+import { StateLayout } from "../state-layout.js";
+import { devicelessManifest } from "./deviceless-manifest.js";
+import { GPU_TARGETS, type GpuTargetName } from "./gpu-target-table.js";
+import { targetConfig } from "./target-config.js";
+
+/** A graph that was compiled for a GPU that is not here. */
+export interface CompiledGraph {
+  readonly graph: Graph;
+  readonly step: CompiledStep;
+  /** Milliseconds from the graph to the compiled program. */
+  readonly compileMs: number;
+}
+
+export interface DevicelessOptions {
+  /** The GPU, by its name in `GPU_TARGETS`. */
+  readonly target: GpuTargetName;
+  /** Called with each graph once it is compiled. */
+  readonly onCompiled: (compiled: CompiledGraph) => void;
+  /**
+   * An absolute path to XLA's CUDA plugin, beside which the programs lie that it calls. Default: MP_XLA_CUDA, else
+   * MP_XLA_PLUGIN.
+   */
+  readonly plugin?: string;
+  /** Whether products of float32 may round their operands to TF32. Default: they may not. */
+  readonly tf32?: boolean;
+  /** Whether a run takes over the memory of the state. Default: it does. */
+  readonly donate?: boolean;
+  /** XLA's own flags, over those that the backend sets. */
+  readonly flags?: Flags;
+}
+
+const { callback, object, oneOf, optional, path, truth } = checks;
+
+const OPTIONS = {
+  target: oneOf(...Object.keys(GPU_TARGETS)),
+  onCompiled: callback,
+  plugin: optional(path),
+  tf32: withDefault(false, truth),
+  donate: withDefault(true, truth),
+  flags: optional(object),
+};
+
+/**
+ * A backend that compiles graphs for a GPU that this machine need not have, and runs none: every result is zeros, and
+ * no step is applied. A trainer's first step compiles its program.
+ * @example
+ * ```ts
+ * const backend = await deviceless({ target: "h200", onCompiled: ({ step }) => steps.push(step) });
+ * ```
+ * @throws MP_INVALID_ARGUMENT for an unknown option
+ * @throws MP_BACKEND_UNAVAILABLE without the plugin, naming the remedy
+ */
+export async function deviceless(given: DevicelessOptions): Promise<Backend> {
+  const options = readOptions("deviceless", given, OPTIONS, { example: '{ target: "h200", onCompiled }' });
+  const plugin = loadPlugin(locatePlugin(options.plugin ?? process.env["MP_XLA_CUDA"], "cuda", process.env));
+  const target = GPU_TARGETS[options.target];
+  const topology = new Topology(plugin, { target_config: targetConfig(target), topology: "1x1x1" });
+  return defineBackend<ValueType, StateLayout>({
+    name: "deviceless",
+    manifest: devicelessManifest(plugin),
+    upload: ({ dtype, shape }) => ({ dtype, shape }),
+    download: (_, type) => zerosOf(type),
+    bytes: () => 0,
+    compile: async (composed, { bound, state }) => {
+      const begin = performance.now();
+      const { graph } = expandComposites(composed);
+      const module = writeModule({
+        graph,
+        bound,
+        layout: state ?? new StateLayout({}),
+        isDonating: options.donate,
+        options: { tf32: options.tf32 },
+      });
+      const program = await topology.compile(module.text, {
+        ...EXACT_FLAGS,
+        ...TRITON_FLAGS,
+        ...options.flags,
+      });
+      options.onCompiled({
+        graph: composed,
+        step: readCompiled(program),
+        compileMs: performance.now() - begin,
+      });
+      const types = new Map(graph.outputs.map(({ name, value }) => [name, value] as const));
+      const results = module.results.names.map((name) => [name, types.get(name) as ValueType] as const);
+      return { run: () => Object.fromEntries(results) };
+    },
+    states: {
+      create: (values) => new StateLayout(values),
+      read: (layout, names) => Object.fromEntries(names.map((name) => [name, zerosOf(typeIn(layout, name))])),
+      write: () => undefined,
+      release: () => undefined,
+      bytes: () => 0,
+    },
+    close: () => topology.release(),
+  });
+}
+
+/** Results that are the same in every run do without Triton's products otherwise, and then need a GPU to compile. */
+const TRITON_FLAGS: Flags = {
+  xla_gpu_experimental_deterministic_ops_triton: "DETERMINISTIC_OPS_TRITON_MODE_UNCHECKED",
+};
+
+function zerosOf({ dtype, shape }: ValueType): HostTensor {
+  const data = new hostArrayOf[dtype](elementCount(shape, "deviceless"));
+  return { dtype, shape, data } as HostTensor;
+}
+
+const typeIn = (layout: StateLayout, slot: string): ValueType =>
+  layout.packing.types[layout.indexOf(slot)] as ValueType;

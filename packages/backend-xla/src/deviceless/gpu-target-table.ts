@@ -1,0 +1,138 @@
+/** What a device's maker publishes. */
+export interface PublishedRates {
+  readonly bytesPerSecond: number;
+  /**
+   * Multiplications and additions per second of matrix products, without sparsity, by the type of their operands;
+   * left out where the device has no units for a type.
+   */
+  readonly flopsPerSecond: Readonly<Partial<Record<RatedType, number>>>;
+  /** The document. */
+  readonly source: string;
+}
+
+/** `tf32` is f32 rounded to 10 bits of fraction in the product. */
+export type RatedType = "f32" | "tf32" | "f16" | "bf16" | "f8";
+
+/** A GPU that steps are compiled for: what CUDA tells of the device, and what is published of it. */
+export interface GpuTarget {
+  readonly name: string;
+  /** The compute capability. */
+  readonly capability: readonly [major: number, minor: number];
+  readonly cores: number;
+  /** Units for f32 in a core. */
+  readonly unitsPerCore: number;
+  /** Operations per clock of one of a core's four matrix units, on halves. */
+  readonly halvesPerClock: number;
+  readonly clockGhz: number;
+  readonly memoryBytes: number;
+  readonly cacheBytes: number;
+  /** Memory that a core shares among its threads: in all, and the most for one block. */
+  readonly sharedBytes: readonly [core: number, block: number];
+  readonly published: PublishedRates;
+}
+
+const TERA = 1e12;
+
+const flops = (f32: number, tf32: number, half: number): PublishedRates["flopsPerSecond"] => ({
+  f32: f32 * TERA,
+  tf32: tf32 * TERA,
+  f16: half * TERA,
+  bf16: half * TERA,
+});
+
+/** The units for 8 bits do twice as much as those for halves. */
+const flopsWithF8 = (f32: number, tf32: number, half: number): PublishedRates["flopsPerSecond"] => ({
+  ...flops(f32, tf32, half),
+  f8: 2 * half * TERA,
+});
+
+const SHARED_SINCE_HOPPER = [233_472, 232_448] as const;
+
+const HOPPER = {
+  capability: [9, 0],
+  cores: 132,
+  unitsPerCore: 128,
+  halvesPerClock: 512,
+  clockGhz: 1.98,
+  cacheBytes: 52_428_800,
+  sharedBytes: SHARED_SINCE_HOPPER,
+} as const;
+
+const HOPPER_FLOPS = flopsWithF8(66.9, 494.7, 989.4);
+
+const BLACKWELL = {
+  capability: [10, 0],
+  unitsPerCore: 128,
+  halvesPerClock: 1024,
+  sharedBytes: SHARED_SINCE_HOPPER,
+} as const;
+
+const TABLE = {
+  a100: {
+    name: "NVIDIA A100-SXM4-80GB",
+    capability: [8, 0],
+    cores: 108,
+    unitsPerCore: 64,
+    halvesPerClock: 256,
+    clockGhz: 1.41,
+    memoryBytes: 85_100_068_864,
+    cacheBytes: 41_943_040,
+    sharedBytes: [167_936, 166_912],
+    published: {
+      bytesPerSecond: 2.039 * TERA,
+      flopsPerSecond: flops(19.5, 156, 312),
+      source: "NVIDIA A100 Tensor Core GPU data sheet, 80 GB SXM",
+    },
+  },
+  h100: {
+    ...HOPPER,
+    name: "NVIDIA H100 80GB HBM3",
+    memoryBytes: 84_942_979_072,
+    published: {
+      bytesPerSecond: 3.35 * TERA,
+      flopsPerSecond: HOPPER_FLOPS,
+      source: "NVIDIA H100 Tensor Core GPU Architecture, SXM5",
+    },
+  },
+  h200: {
+    ...HOPPER,
+    name: "NVIDIA H200 141GB HBM3e",
+    memoryBytes: 151_397_597_184,
+    published: {
+      bytesPerSecond: 4.8 * TERA,
+      flopsPerSecond: HOPPER_FLOPS,
+      source: "NVIDIA H200 Tensor Core GPU data sheet, SXM; its products are the H100's",
+    },
+  },
+  b200: {
+    ...BLACKWELL,
+    name: "NVIDIA B200",
+    cores: 148,
+    clockGhz: 1.965,
+    memoryBytes: 191_514_411_008,
+    cacheBytes: 132_644_864,
+    published: {
+      bytesPerSecond: 7.7 * TERA,
+      flopsPerSecond: flopsWithF8(75, 1100, 2250),
+      source: "NVIDIA Blackwell data sheet, HGX B200; products are half of those with sparsity",
+    },
+  },
+  gb200: {
+    ...BLACKWELL,
+    name: "NVIDIA GB200",
+    cores: 152,
+    clockGhz: 2.062,
+    memoryBytes: 197_897_748_480,
+    cacheBytes: 135_528_448,
+    published: {
+      bytesPerSecond: 8 * TERA,
+      flopsPerSecond: flopsWithF8(80, 1250, 2500),
+      source: "NVIDIA Blackwell data sheet, GB200 NVL72; products are half of those with sparsity",
+    },
+  },
+} as const satisfies Readonly<Record<string, GpuTarget>>;
+
+export type GpuTargetName = keyof typeof TABLE;
+
+/** GPUs by the names that users choose them by. */
+export const GPU_TARGETS: Readonly<Record<GpuTargetName, GpuTarget>> = TABLE;

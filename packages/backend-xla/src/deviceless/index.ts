@@ -1,0 +1,4 @@
+/** Steps compiled for GPUs that are not here. */
+export { type StepBound, stepBound } from "./bound.js";
+export { type CompiledGraph, type DevicelessOptions, deviceless } from "./deviceless.js";
+export { GPU_TARGETS, type GpuTarget, type GpuTargetName, type PublishedRates } from "./gpu-target-table.js";

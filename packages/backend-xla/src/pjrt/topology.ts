@@ -1,0 +1,83 @@
+import { compileOptions, type Flags } from "./compile-options.js";
+import { type NamedOptions, NamedValues } from "./named-values.js";
+import type { Plugin } from "./plugin.js";
+import { Struct } from "./struct.js";
+
+/** Bytes that a compiled program takes on its device. */
+export interface ProgramMemory {
+  readonly arguments: number;
+  readonly results: number;
+  /** Of the results, those that take over the memory of arguments. */
+  readonly aliased: number;
+  readonly temporary: number;
+}
+
+export interface CompiledProgram {
+  /** The module after all passes, in a format that the plugin names. */
+  readonly module: { readonly bytes: Uint8Array; readonly format: string };
+  readonly memory: ProgramMemory;
+}
+
+/** A description of devices that programs are compiled for. They need not be here. */
+export class Topology {
+  readonly #plugin: Plugin;
+  readonly #topology: bigint;
+
+  /** @param options the plugin's own */
+  constructor(plugin: Plugin, options: NamedOptions) {
+    const named = new NamedValues(options);
+    this.#plugin = plugin;
+    this.#topology = plugin
+      .call("TopologyDescription_Create", {
+        topology_name: Buffer.from("\0"),
+        create_options: named,
+        num_options: named.structs.length,
+      })
+      .pointer("topology");
+  }
+
+  /**
+   * Compiles StableHLO on another thread, without a client, and returns what became of it.
+   * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the plugin's reason
+   */
+  async compile(text: string, flags: Flags): Promise<CompiledProgram> {
+    const [code, format, options] = [Buffer.from(text), Buffer.from("mlir"), compileOptions(flags)];
+    const made = await this.#plugin.callAsync("Compile", {
+      topology: this.#topology,
+      program: new Struct("Program", { code, code_size: code.length, format, format_size: format.length }),
+      compile_options: options,
+      compile_options_size: options.length,
+    });
+    const executable = made.pointer("executable");
+    try {
+      return { module: this.#module(executable), memory: this.#memory(executable) };
+    } finally {
+      this.#plugin.call("Executable_Destroy", { executable });
+    }
+  }
+
+  release(): void {
+    this.#plugin.call("TopologyDescription_Destroy", { topology: this.#topology });
+  }
+
+  #module(executable: bigint): CompiledProgram["module"] {
+    const program = new Struct("Program");
+    const args = new Struct("Executable_OptimizedProgram", { executable, program });
+    // The first call asks for the size.
+    this.#plugin.callWith("Executable_OptimizedProgram", args);
+    const bytes = new Uint8Array(new ArrayBuffer(program.number("code_size")));
+    program.set("code", bytes);
+    this.#plugin.callWith("Executable_OptimizedProgram", args);
+    return { bytes, format: program.text("format", "format_size") };
+  }
+
+  #memory(executable: bigint): ProgramMemory {
+    const stats = this.#plugin.call("Executable_GetCompiledMemoryStats", { executable });
+    return {
+      arguments: stats.number("argument_size_in_bytes"),
+      results: stats.number("output_size_in_bytes"),
+      aliased: stats.number("alias_size_in_bytes"),
+      temporary: stats.number("temp_size_in_bytes"),
+    };
+  }
+}
