@@ -1,8 +1,9 @@
+import type { BackendManifest } from "@mp/graph";
 import type { Flags } from "./pjrt/index.js";
 
 /**
  * XLA's flags for results that are rounded where the graph says, and the same in every run. The processor's and the
- * card's are known to the plugins of both, which share one list; other platforms may lack them.
+ * card's are known to the plugins of both, which share one list.
  */
 export const EXACT_FLAGS: Flags = {
   // Otherwise casts to a half and back may be left out.
@@ -11,4 +12,16 @@ export const EXACT_FLAGS: Flags = {
   xla_cpu_enable_fast_min_max: false,
   // Otherwise scatters add in the order in which threads come.
   xla_gpu_exclude_nondeterministic_ops: true,
+};
+
+/** The flags for each device. */
+export const DEVICE_FLAGS: Readonly<Record<BackendManifest["device"], Flags>> = {
+  cpu: EXACT_FLAGS,
+  cuda: {
+    ...EXACT_FLAGS,
+    // Otherwise the flag above takes Triton's products away too, though each adds in a fixed order.
+    xla_gpu_experimental_deterministic_ops_triton: "DETERMINISTIC_OPS_TRITON_MODE_UNCHECKED",
+  },
+  webgpu: EXACT_FLAGS,
+  other: EXACT_FLAGS,
 };

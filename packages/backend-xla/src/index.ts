@@ -1,10 +1,10 @@
 import { type Backend, MpError } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { xlaBackend } from "./backend.js";
-import { EXACT_FLAGS } from "./flags.js";
+import { DEVICE_FLAGS } from "./flags.js";
 import { type Device, locatePlugin, openClient } from "./library.js";
 import { deviceOf, xlaManifest } from "./manifest.js";
-import { probe } from "./probe.js";
+import { probeOnce } from "./probe.js";
 
 export interface XlaOptions {
   /**
@@ -52,11 +52,11 @@ export async function xla(options: XlaOptions = {}): Promise<Backend> {
     const found = deviceOf(client);
     if (device !== undefined && found !== device)
       throw unusable(path, `is for ${client.platform}, and the device ${device} was asked for`);
-    const engine = { client, flags: EXACT_FLAGS, isDonating: donate, tf32 };
-    const findings = await probe(engine);
+    const engine = { client, flags: DEVICE_FLAGS[found], isDonating: donate, tf32 };
+    const findings = await probeOnce(engine);
     const [fault] = findings.faults;
     if (fault !== undefined) throw unusable(path, `(${client.platform}) ${fault}`);
-    return xlaBackend(xlaManifest(client, findings), engine);
+    return xlaBackend(xlaManifest(client, findings), { ...engine, flags: findings.flags });
   } catch (error) {
     client.close();
     throw error;

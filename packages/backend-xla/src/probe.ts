@@ -4,8 +4,11 @@ import { resolveBindings } from "@mp/graph/internal";
 import { compileProgram, type EngineOptions } from "./backend.js";
 import { ConstantPool } from "./constant-pool.js";
 import { HostValue } from "./host-value.js";
+import type { Flags, Plugin } from "./pjrt/index.js";
 
 export interface Findings {
+  /** Those of the flags that the plugin knows. */
+  readonly flags: Flags;
   /** Dtypes whose subnormal numbers become 0. */
   readonly flushed: readonly ComputeDType[];
   /** What the plugin gets wrong that no manifest can declare; empty if nothing. */
@@ -83,8 +86,37 @@ function subnormalSum(dtype: ComputeDType): Question {
 
 const COMPUTED: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 
-/** @throws MP_BACKEND_FAILED or a more specific code if the plugin cannot compile or run the program */
-export async function probe(options: EngineOptions): Promise<Findings> {
+/** By plugin: it does not change while a process runs. */
+const known = new WeakMap<Plugin, Map<string, Promise<Findings>>>();
+
+/**
+ * Asks a plugin once in a process.
+ * @throws MP_BACKEND_FAILED or a more specific code if the plugin cannot compile or run the program
+ */
+export function probeOnce(options: EngineOptions): Promise<Findings> {
+  const { client, flags, tf32 } = options;
+  const answers = known.get(client.plugin) ?? new Map<string, Promise<Findings>>();
+  known.set(client.plugin, answers);
+  const question = JSON.stringify([flags, tf32]);
+  const asked = answers.get(question) ?? probe(options);
+  answers.set(question, asked);
+  // A failure belongs to the client that asked; the next one asks again.
+  asked.catch(() => answers.delete(question));
+  return asked;
+}
+
+async function probe(options: EngineOptions): Promise<Findings> {
+  try {
+    return await ask(options);
+  } catch (error) {
+    const unknown = /No such compile option: '(\w+)'/.exec(error instanceof Error ? error.message : "")?.[1];
+    if (unknown === undefined || !Object.hasOwn(options.flags, unknown)) throw error;
+    const { [unknown]: _, ...flags } = options.flags;
+    return probe({ ...options, flags });
+  }
+}
+
+async function ask(options: EngineOptions): Promise<Findings> {
   const questions = new Map<string, Question>([
     ...Object.entries(FAULTS),
     ...(options.tf32 ? [] : [[ROUNDED_PRODUCT, PRODUCT] as const]),
@@ -110,6 +142,7 @@ export async function probe(options: EngineOptions): Promise<Findings> {
       isSame(results[name]?.tensor.data, right) ? [] : [name],
     );
     return {
+      flags: options.flags,
       flushed: COMPUTED.filter((dtype) => wrong.includes(dtype)),
       faults: wrong.filter((name) => !(COMPUTED as readonly string[]).includes(name)),
     };

@@ -1,6 +1,6 @@
 /** Loads a PJRT plugin once per process, and calls its functions. It knows nothing about clients or programs. */
 import { MpError } from "@mp/graph";
-import koffi, { type KoffiFunc } from "koffi";
+import koffi, { type KoffiFunc, type LibraryHandle } from "koffi";
 import { pluginFailure, unavailable } from "./failure.js";
 import { NamedValues } from "./named-values.js";
 import { bytesAt, type FieldName, type FieldValue, type FunctionName, Struct, slotOf } from "./struct.js";
@@ -30,6 +30,8 @@ export class Plugin {
   readonly apiVersion: string;
   /** What the plugin says of itself, such as its versions of XLA and StableHLO. */
   readonly attributes: Readonly<Record<string, string>>;
+  /** The garbage collector unloads a library that nothing holds. */
+  readonly #library: LibraryHandle;
   readonly #table: BigUint64Array;
   readonly #functions = new Map<FunctionName, NativeFunction>();
   readonly #prototype = koffi.proto("void *(void *args)");
@@ -38,7 +40,8 @@ export class Plugin {
     this.path = path;
     quietLog();
     growStacks();
-    const api = findApi(path);
+    this.#library = openLibrary(path);
+    const api = findApi(path, this.#library);
     const header = new DataView(bytesAt(api, HEADER_BYTES).buffer);
     const [major, minor] = [header.getInt32(32, true), header.getInt32(36, true)];
     this.apiVersion = `${major}.${minor}`;
@@ -110,14 +113,16 @@ export class Plugin {
   }
 }
 
-function findApi(path: string): bigint {
-  let library: ReturnType<typeof koffi.load>;
+function openLibrary(path: string): LibraryHandle {
   try {
-    library = koffi.load(path, { lazy: true });
+    return koffi.load(path, { lazy: true });
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);
     throw unavailable(path, `does not load (${said})`, PLUGIN_REMEDY, cause);
   }
+}
+
+function findApi(path: string, library: LibraryHandle): bigint {
   try {
     return library.func("void *GetPjrtApi()")() as bigint;
   } catch (cause) {
