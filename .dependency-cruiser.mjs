@@ -139,6 +139,7 @@ const FOLDERS = {
   "language-models": ["decoders", "generate", "tokenizer"],
   libopenvino: ["."],
   libtensorflow: ["."],
+  libxla: ["."],
   mpi: [".", "command", "nccl"],
   nn: [".", "metrics", "safetensors", "fields", "quantized", "adapters", "entries"],
   onnx: [
@@ -179,7 +180,7 @@ const FOLDERS = {
 
 /** Packages that an engine's author needs, which do without training. */
 const WITHOUT_CORE =
-  "graph|backend-[a-z]+|onnx-lowering|libopenvino|libtensorflow|wheels|hub|mpi|tfjs-layers";
+  "graph|backend-[a-z]+|onnx-lowering|libopenvino|libtensorflow|libxla|wheels|hub|mpi|tfjs-layers";
 
 /** A package by its name, where it is not built, and by its folder. @param {string} names */
 const packages = (names) => `^(@mp|packages)/(${names})(/|$)`;

@@ -1,21 +1,23 @@
 import { isAbsolute } from "node:path";
 import { MpError } from "@mp/graph";
 import { invalid } from "@mp/graph/internal";
+import { installCommand, locateInstalled } from "@mp/libxla";
 import { Client, loadPlugin, type NamedOptions, unavailable } from "./pjrt/index.js";
 
 /** The devices that users name. */
 export type Device = "cpu" | "cuda";
 
-/** What a user types to get the plugin of a device. */
-export const INSTALL_COMMAND = "npx --no mp-libxla install cuda13";
+/** What a user types to get the plugin of a GPU. */
+export const INSTALL_COMMAND: string = installCommand("cuda13");
 
 /**
- * The path of the plugin's library.
+ * The path of the plugin's library: the given one, the value of MP_XLA_PLUGIN, or for CUDA the one that is installed.
  * @throws MP_INVALID_ARGUMENT for a path that is not absolute; MP_BACKEND_UNAVAILABLE if there is none
  */
 export function locatePlugin(given: string | undefined, device: Device, env: NodeJS.ProcessEnv): string {
-  const path = given ?? env["MP_XLA_PLUGIN"];
-  if (path === undefined || path === "") {
+  const named = given ?? (env["MP_XLA_PLUGIN"] || undefined);
+  const path = named ?? (device === "cuda" ? locateInstalled("cuda13", env) : undefined);
+  if (path === undefined) {
     const remedy =
       device === "cuda"
         ? `install it with: ${INSTALL_COMMAND}`

@@ -11,16 +11,20 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
   installPinned(
     {
       title: `OpenVINO ${RELEASE}`,
-      project: "openvino",
-      version: RELEASE,
-      sha256: WHEEL_SHA256,
       command: "mp-libopenvino",
       space: "160 MB is needed",
       elsewhere: "its other wheels have not been tried: name the libopenvino_c of one in MP_OPENVINO",
       folder: libraryFolder(options.environment),
       library: LIBRARY_FILE,
-      placeOf: (name) =>
-        name.startsWith(ROOT) && FILES.includes(name.slice(ROOT.length)) ? basename(name) : undefined,
+      wheels: [
+        {
+          project: "openvino",
+          version: RELEASE,
+          sha256: WHEEL_SHA256,
+          placeOf: (name) =>
+            name.startsWith(ROOT) && FILES.includes(name.slice(ROOT.length)) ? basename(name) : undefined,
+        },
+      ],
     },
     options,
     report,

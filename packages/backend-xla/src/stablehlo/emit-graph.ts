@@ -1,4 +1,4 @@
-import type { Graph, GraphNode, Op, Value } from "@mp/graph";
+import type { GraphNode, Op, Value } from "@mp/graph";
 import { KnownIndices } from "./known-indices.js";
 import type { EmitGraph, Lowering, Operands } from "./lowering.js";
 import { lowerings } from "./lowerings.js";

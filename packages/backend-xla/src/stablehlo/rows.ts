@@ -1,5 +1,5 @@
 /** Reads and writes of rows at positions along one axis. */
-import type { Shape } from "@mp/graph";
+import { isHalf, type ValueType } from "@mp/graph";
 import type { BinaryOperation, Emitter } from "./emitter.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "./operand.js";
 import { arrayText, listText, namesText, typesText, typeText } from "./tensor-type.js";
@@ -18,10 +18,10 @@ export function takeRows(emitter: Emitter, x: Operand, places: Operand, axis = 0
 }
 
 /**
- * `x` [R, W] with rows of `updates` [N, W] put at `places` i32 [N], or combined with what is there. Rows at one place
- * are combined first, in an order that depends on nothing but N, so that equal runs give equal bits on every device:
- * sorted by place, a row takes up the sum of the 1, 2, 4, … before it that belong to the same place. Without an
- * operation the last row at a place stays.
+ * `x` [R, W] with rows of `updates` [N, W] put at `places` i32 [N], or combined with what is there; without an operation
+ * the last row at a place stays. Rows at one place are combined first, in an order that depends on nothing but N, so
+ * that equal runs give equal bits on every device: sorted by place, a row takes up the sum of the 1, 2, 4, … before it
+ * that belong to the same place. Halves are combined in f32 and rounded once.
  */
 export function putRows(
   emitter: Emitter,
@@ -31,17 +31,23 @@ export function putRows(
   operation?: BinaryOperation,
 ): Operand {
   const rows = sizeOf(places, 0);
+  const dtype = dtypeOf(x);
+  const wide = operation !== undefined && isHalf(dtype) ? "f32" : dtype;
   const [sorted, order] = sortPlaces(emitter, places);
-  let sums = takeRows(emitter, updates, order);
-  for (let distance = 1; operation !== undefined && distance < rows; distance *= 2) {
-    const samePlace = emitter.compare("EQ", sorted, moved(emitter, sorted, distance));
-    const sum = emitter.binary(operation, moved(emitter, sums, distance), sums);
-    sums = emitter.select(emitter.broadcast(samePlace, shapeOf(sums), [0]), sum, sums);
+  let sums = emitter.convert(takeRows(emitter, updates, order), wide);
+  if (operation !== undefined) {
+    for (let distance = 1; distance < rows; distance *= 2) {
+      const samePlace = emitter.compare("EQ", sorted, moved(emitter, sorted, distance));
+      const sum = emitter.binary(operation, moved(emitter, sums, distance), sums);
+      sums = emitter.select(emitter.broadcast(samePlace, shapeOf(sums), [0]), sum, sums);
+    }
+    const old = emitter.convert(takeRows(emitter, x, sorted), wide);
+    sums = emitter.convert(emitter.binary(operation, old, sums), dtype);
   }
   // The others go to places of their own beyond the end, where a scatter leaves them out.
   const isLast = emitter.compare("NE", sorted, moved(emitter, sorted, -1));
   const beyond = emitter.binary("add", emitter.iota("i32", [rows], 0), sizeOf(x, 0));
-  return scatter(emitter, x, emitter.select(isLast, sorted, beyond), sums, operation);
+  return replaceRows(emitter, x, emitter.select(isLast, sorted, beyond), sums);
 }
 
 /** Rows moved down (or up); those that come in have the place -1. */
@@ -53,7 +59,7 @@ function moved(emitter: Emitter, x: Operand, by: number): Operand {
 /** Sorts places [N], equal ones in their order. @returns them and where each was */
 function sortPlaces(emitter: Emitter, places: Operand): readonly [sorted: Operand, order: Operand] {
   const pair = [places, emitter.iota("i32", shapeOf(places), 0)];
-  const scalar = { dtype: "i32" as const, shape: [] };
+  const scalar: ValueType = { dtype: "i32", shape: [] };
   const body = emitter.region([scalar, scalar, scalar, scalar], ([a, b]) =>
     a && b ? [emitter.compare("LT", a, b)] : [],
   );
@@ -63,19 +69,10 @@ function sortPlaces(emitter: Emitter, places: Operand): readonly [sorted: Operan
   ) as readonly [Operand, Operand];
 }
 
-/** Combines rows with those of `x` at places that are all different. */
-function scatter(
-  emitter: Emitter,
-  x: Operand,
-  places: Operand,
-  rows: Operand,
-  operation: BinaryOperation | undefined,
-): Operand {
-  const scalar = { dtype: dtypeOf(x), shape: [] as Shape };
-  const body = emitter.region([scalar, scalar], ([old, update]) => {
-    if (old === undefined || update === undefined) return [];
-    return [operation === undefined ? update : emitter.binary(operation, old, update)];
-  });
+/** Puts rows at places that are all different. */
+function replaceRows(emitter: Emitter, x: Operand, places: Operand, rows: Operand): Operand {
+  const scalar: ValueType = { dtype: dtypeOf(x), shape: [] };
+  const body = emitter.region([scalar, scalar], (args) => args.slice(1));
   const kept = range(rankOf(x)).slice(1);
   return emitter.emit(
     `"stablehlo.scatter"(${namesText([x, places, rows])}) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = ${listText(kept)}, inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = true}> (${body}) : (${typesText([x, places, rows])}) -> ${typeText(x.type)}`,

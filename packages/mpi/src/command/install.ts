@@ -10,18 +10,22 @@ export const install = (options: PinnedOptions, report: Report): Promise<void> =
   installPinned(
     {
       title: `MPICH ${VERSION}`,
-      project: "mpich",
-      version: VERSION,
-      sha256: WHEEL_SHA256,
       command: "mp-mpi",
       space: "52 MB is needed",
       elsewhere: "build an MPI with the standard ABI (MPICH 5) and name its library in MP_MPI_LIBRARY",
       folder: installFolder(options.environment),
       library: `lib/${LIBRARY_FILE}`,
-      placeOf: (name) =>
-        name.startsWith(`${ROOT}bin/`) || name.startsWith(`${ROOT}lib/`)
-          ? name.slice(ROOT.length)
-          : undefined,
+      wheels: [
+        {
+          project: "mpich",
+          version: VERSION,
+          sha256: WHEEL_SHA256,
+          placeOf: (name) =>
+            name.startsWith(`${ROOT}bin/`) || name.startsWith(`${ROOT}lib/`)
+              ? name.slice(ROOT.length)
+              : undefined,
+        },
+      ],
     },
     options,
     report,

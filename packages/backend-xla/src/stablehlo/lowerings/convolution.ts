@@ -1,7 +1,7 @@
-import { type DType, isHalf, type OpOf, type Shape } from "@mp/graph";
+import type { OpOf, Shape, ValueType } from "@mp/graph";
 import type { Emitter } from "../emitter.js";
 import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { dtypeOf, type Operand, range, repeated, shapeOf, sizeOf } from "../operand.js";
+import { type Operand, range, repeated, shapeOf, sizeOf } from "../operand.js";
 import { listText, typesText, typeText } from "../tensor-type.js";
 
 /** What an axis is: batch or features, inputs or outputs of the weights. The spatial axes follow. */
@@ -14,39 +14,45 @@ interface Convolution {
   readonly after: readonly number[];
   /** Distances between neighboring elements of x, and of w. */
   readonly spacing: readonly [x: readonly number[], w: readonly number[]];
-  /** Whether w runs backward. */
-  readonly isReversed: boolean;
   /** Groups of features of x, or of its batch. */
   readonly groups: readonly [features: number, batch: number];
 }
 
-/** Sums of products, those of halves in f32. */
+/**
+ * Sums of products. XLA sums halves in f32 and rounds once to the result's dtype; it calls cuDNN with halves if that is
+ * a half, and converts them to f32 first if it is f32 (f16 with a bias excepted).
+ */
 function convolve(
   emitter: Emitter,
   x: Operand,
   w: Operand,
-  shape: Shape,
-  { axes, strides, before, after, spacing, isReversed, groups }: Convolution,
+  type: ValueType,
+  { axes, strides, before, after, spacing, groups }: Convolution,
 ): Operand {
   const [xAxes, wAxes, resultAxes] = axes.map((two) => `[${[...two, ...strides.keys()].join(", ")}]`);
   const pads = before.map((size, axis) => listText([size, after[axis] ?? 0])).join(", ");
-  const reverse = strides.map(() => isReversed).join(", ");
-  const window = `stride = ${listText(strides)}, pad = [${pads}], lhs_dilate = ${listText(spacing[0])}, rhs_dilate = ${listText(spacing[1])}, reverse = [${reverse}]`;
+  const window = `stride = ${listText(strides)}, pad = [${pads}], lhs_dilate = ${listText(spacing[0])}, rhs_dilate = ${listText(spacing[1])}`;
   const precision = emitter.isExact(x)
     ? ", precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]"
     : "";
-  const type = { dtype: isHalf(dtypeOf(x)) ? ("f32" as const) : dtypeOf(x), shape };
   return emitter.emit(
     `stablehlo.convolution(${x.name}, ${w.name}) dim_numbers = ${xAxes}x${wAxes}->${resultAxes}, window = {${window}} {batch_group_count = ${groups[1]} : i64, feature_group_count = ${groups[0]} : i64${precision}} : (${typesText([x, w])}) -> ${typeText(type)}`,
     type,
   );
 }
 
-/** Adds the bias of each channel, if any, and rounds. */
-function finish(emitter: Emitter, sums: Operand, bias: Operand | undefined, dtype: DType): Operand {
-  if (bias === undefined) return emitter.convert(sums, dtype);
-  const channels = emitter.broadcast(emitter.convert(bias, dtypeOf(sums)), shapeOf(sums), [1]);
-  return emitter.convert(emitter.binary("add", sums, channels), dtype);
+/** A convolution plus the bias of each channel, if any. The fused kernels of cuDNN round bf16 after the bias only. */
+function withBias(
+  emitter: Emitter,
+  [x, w, bias]: readonly [Operand, Operand, Operand | undefined],
+  type: ValueType,
+  convolution: Convolution,
+): Operand {
+  if (bias === undefined) return convolve(emitter, x, w, type, convolution);
+  const dtype = type.dtype === "f16" ? "f32" : type.dtype;
+  const sums = convolve(emitter, x, w, { dtype, shape: type.shape }, convolution);
+  const channels = emitter.broadcast(emitter.convert(bias, dtype), type.shape, [1]);
+  return emitter.convert(emitter.binary("add", sums, channels), type.dtype);
 }
 
 /** The extent of weights [_, _, k…] beyond their first element. */
@@ -56,17 +62,15 @@ const reachOf = (kernel: Shape, dilations: readonly number[]): readonly number[]
 const conv: Lowering<"Conv"> = (emitter, node, operands) => {
   const [x, w] = operands;
   const { strides, pads, dilations, group } = node.attributes;
-  const { dtype, shape } = resultType(node);
-  const sums = convolve(emitter, x, w, shape, {
+  const sums = withBias(emitter, [x, w, operands.at(2)], resultType(node), {
     axes: ["bf", "oi", "bf"],
     strides,
     before: pads.slice(0, strides.length),
     after: pads.slice(strides.length),
     spacing: [repeated(1, strides.length), dilations],
-    isReversed: false,
     groups: [group, 1],
   });
-  return [finish(emitter, sums, operands.at(2), dtype)];
+  return [sums];
 };
 
 /** Weights [C, M / group, k…] as [C / group, M, k…]. */
@@ -77,44 +81,41 @@ function joinGroups(emitter: Emitter, w: Operand, group: number): Operand {
   return emitter.reshape(beside, [channels / group, group * results, ...kernel]);
 }
 
-/** A convolution of x with strides - 1 zeros between its elements, by the weights run backward. */
+/** A convolution of x with strides - 1 zeros between its elements, by the weights in reverse order. */
 const convTranspose: Lowering<"ConvTranspose"> = (emitter, node, operands) => {
   const [x, w] = operands;
   const { strides, pads, dilations, group, outputPadding } = node.attributes;
-  const { dtype, shape } = resultType(node);
   const rank = strides.length;
   const reach = reachOf(shapeOf(w).slice(2), dilations);
-  const sums = convolve(emitter, x, joinGroups(emitter, w, group), shape, {
+  const weights = emitter.reverse(joinGroups(emitter, w, group), range(rank + 2).slice(2));
+  const sums = withBias(emitter, [x, weights, operands.at(2)], resultType(node), {
     axes: ["bf", "io", "bf"],
     strides: repeated(1, rank),
     before: reach.map((size, axis) => size - (pads[axis] ?? 0)),
     after: reach.map((size, axis) => size - (pads[rank + axis] ?? 0) + (outputPadding[axis] ?? 0)),
     spacing: [strides, dilations],
-    isReversed: true,
     groups: [group, 1],
   });
-  return [finish(emitter, sums, operands.at(2), dtype)];
+  return [sums];
 };
 
 /** A convolution of x by dy that sums over the batch, so that x's channels take the place of a batch. */
 const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, dy]) => {
   const { strides, pads, dilations, group, kernelShape } = node.attributes;
-  const { dtype, shape } = resultType(node);
   const reach = reachOf(kernelShape, dilations);
   const before = pads.slice(0, strides.length);
   const needed = range(strides.length).map(
     (axis) => (sizeOf(dy, axis + 2) - 1) * (strides[axis] ?? 1) + (reach[axis] ?? 0) + 1,
   );
-  const sums = convolve(emitter, x, dy, shape, {
+  const sums = convolve(emitter, x, dy, resultType(node), {
     axes: ["fb", "io", "fb"],
     strides: dilations,
     before,
     after: needed.map((size, axis) => size - sizeOf(x, axis + 2) - (before[axis] ?? 0)),
     spacing: [repeated(1, strides.length), strides],
-    isReversed: false,
     groups: [1, group],
   });
-  return [emitter.convert(sums, dtype)];
+  return [sums];
 };
 
 export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {

@@ -1,13 +1,12 @@
 import {
   type OpOf,
-  type ScatterOp,
   type ScatterReduction,
   type Shape,
   stridesOf,
   type Value,
 } from "@mp/graph";
 import type { BinaryOperation, Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
+import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
 import { putRows, takeRows } from "../rows.js";
 
@@ -142,15 +141,6 @@ const scatterND: Lowering<"ScatterND"> = (emitter, node, [data, indices, updates
   return [scatterBlocks(emitter, data, places, updates, blocks, node.attributes.reduction)];
 };
 
-/** Moves elements in their own dtype, combines halves in f32. */
-function byReduction<K extends ScatterOp>(lowering: Lowering<K>): Lowering<K> {
-  const wide = inF32(lowering);
-  return (emitter, node, operands, emitGraph) => {
-    const { reduction } = node.attributes as { readonly reduction: ScatterReduction };
-    return (reduction === "none" ? lowering : wide)(emitter, node, operands, emitGraph);
-  };
-}
-
 const oneHot: Lowering<"OneHot"> = (emitter, node, [indices]) => {
   const { axis, depth, dtype } = node.attributes;
   const { shape } = resultType(node);
@@ -166,7 +156,7 @@ export const indexingLowerings: LoweringTable<OpOf<"indexing">> = {
   Gather: gather,
   GatherElements: gatherElements,
   GatherND: gatherND,
-  ScatterElements: byReduction(scatterElements),
-  ScatterND: byReduction(scatterND),
+  ScatterElements: scatterElements,
+  ScatterND: scatterND,
   OneHot: oneHot,
 };

@@ -3,10 +3,18 @@ import type { Emitter } from "../emitter.js";
 import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
 
+/** x combined with a part that broadcasts to it. */
+export const apply = (
+  emitter: Emitter,
+  operation: "multiply" | "add" | "subtract",
+  x: Operand,
+  part: Operand,
+): Operand => emitter.binary(operation, x, emitter.expand(part, shapeOf(x)));
+
 /** x - max(x), so that no exponential overflows, its exponentials, and their sums. */
-function shift(emitter: Emitter, x: Operand, axis: number) {
+export function shift(emitter: Emitter, x: Operand, axis: number) {
   const most = emitter.reduceKept("maximum", x, [axis]);
-  const difference = emitter.binary("subtract", x, emitter.expand(most, shapeOf(x)));
+  const difference = apply(emitter, "subtract", x, most);
   const powers = emitter.unary("exponential", difference);
   return { difference, powers, sum: emitter.reduceKept("add", powers, [axis]) };
 }
@@ -16,11 +24,10 @@ const softmax: Lowering<"Softmax"> = (emitter, node, [x]) => {
   return [emitter.divide(powers, emitter.expand(sum, shapeOf(x)))];
 };
 
-/** The log-softmax of an f32 tensor. */
-export function logSoftmax(emitter: Emitter, x: Operand, axis: number): Operand {
-  const { difference, sum } = shift(emitter, x, axis);
-  return emitter.binary("subtract", difference, emitter.expand(emitter.unary("log", sum), shapeOf(x)));
-}
+const logSoftmax: Lowering<"LogSoftmax"> = (emitter, node, [x]) => {
+  const { difference, sum } = shift(emitter, x, node.attributes.axis);
+  return [apply(emitter, "subtract", difference, emitter.unary("log", sum))];
+};
 
 /** The mean of f32 over axes, which stay as 1. */
 export function mean(emitter: Emitter, x: Operand, axes: readonly number[]): Operand {
@@ -35,14 +42,6 @@ export function inverseDeviation(emitter: Emitter, variance: Operand, epsilon: n
   const deviation = emitter.unary("sqrt", emitter.binary("add", variance, epsilon));
   return emitter.divide(emitter.like(variance, 1), deviation);
 }
-
-/** x times or plus a part that broadcasts to it. */
-const apply = (
-  emitter: Emitter,
-  operation: "multiply" | "add" | "subtract",
-  x: Operand,
-  part: Operand,
-): Operand => emitter.binary(operation, x, emitter.expand(part, shapeOf(x)));
 
 /** The variance comes from squared differences, so that a large mean costs no precision. */
 const layerNormalization: Lowering<"LayerNormalization"> = (emitter, node, operands) => {
@@ -67,7 +66,7 @@ const rmsNormalization: Lowering<"RMSNormalization"> = (emitter, node, [x, scale
 
 export const normalizationLowerings: LoweringTable<OpOf<"normalization">> = {
   Softmax: inF32(softmax),
-  LogSoftmax: inF32((emitter, node, [x]) => [logSoftmax(emitter, x, node.attributes.axis)]),
+  LogSoftmax: inF32(logSoftmax),
   LayerNormalization: inF32(layerNormalization),
   RMSNormalization: inF32(rmsNormalization),
 };

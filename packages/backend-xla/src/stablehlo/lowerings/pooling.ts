@@ -9,7 +9,7 @@ import {
 } from "@mp/graph";
 import type { Emitter } from "../emitter.js";
 import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { count, dtypeOf, type Operand, rankOf, repeated, shapeOf } from "../operand.js";
+import { count, dtypeOf, type Operand, shapeOf } from "../operand.js";
 import { arrayText, namesText, typesText, typeText } from "../tensor-type.js";
 
 type Fold = (emitter: Emitter, sums: readonly Operand[], elements: readonly Operand[]) => readonly Operand[];
@@ -56,8 +56,10 @@ const sumPool = pool("add", 0);
 const averagePool: Lowering<"AveragePool"> = inF32((emitter, node, operands, emitGraph) => {
   const [sums] = sumPool(emitter, node, operands, emitGraph) as readonly [Operand];
   const counts = tapCounts(shapeOf(operands[0]).slice(2), node.attributes)
-    .map((own, axis) => emitter.constant(tensor(Float32Array.from(own))))
-    .map((line, axis) => emitter.broadcast(line, shapeOf(sums), [axis + 2]))
+    .map((own, axis) => {
+      const line = emitter.constant(tensor(Float32Array.from(own)));
+      return emitter.broadcast(line, shapeOf(sums), [axis + 2]);
+    })
     .reduce((product, line) => emitter.binary("multiply", product, line));
   return [emitter.divide(sums, counts)];
 });
