@@ -40,8 +40,12 @@ function movementValues<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> 
   });
 }
 
-/** A padding value that every dtype holds exactly; true for bool. */
-const padValue = (dtype: DType): number => (dtype === "bool" ? 1 : isFloat(dtype) ? 1.5 : 3);
+/** A padding value that the dtype holds exactly; true for bool, and of wide integers one that f32 does not hold. */
+function padValue(dtype: DType): number {
+  if (dtype === "bool") return 1;
+  if (isFloat(dtype)) return 1.5;
+  return dtype === "u8" ? 3 : 2 ** 24 + 1;
+}
 
 type TailForm<K extends Op> = (
   length: number,
@@ -182,7 +186,8 @@ const INFINITE = Number.POSITIVE_INFINITY;
 const padValues = (dtype: DType): readonly number[] => {
   if (dtype === "bool") return [0, 1];
   if (dtype === "f8e4m3") return [0, 1.5, -3];
-  return isFloat(dtype) ? [0, 1.5, -3, -0, INFINITE, -INFINITE, Number.NaN] : [0, 3, 100];
+  if (isFloat(dtype)) return [0, 1.5, -3, -0, INFINITE, -INFINITE, Number.NaN];
+  return dtype === "u8" ? [0, 3, 100] : [0, 3, 2 ** 24 + 1, 2 ** 31 - 1];
 };
 
 export const movementTable: OpTable<OpOf<"movement">> = {

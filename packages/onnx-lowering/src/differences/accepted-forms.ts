@@ -1,5 +1,13 @@
 /** Forms of operators for a strict ONNX reader that refuses some operands of the standard forms. */
-import { floatFormats, type GraphNode, isComputeFloat, isHalf, rangeValues, type ScatterOp } from "@mp/graph";
+import {
+  floatFormats,
+  type GraphNode,
+  isComputeFloat,
+  isFloat,
+  isHalf,
+  rangeValues,
+  type ScatterOp,
+} from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";
@@ -131,16 +139,25 @@ const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
   return [writer.one("Add", [y, difference])];
 };
 
-/** Fills the result if the operand is empty, because the reader takes an empty constant for one element. */
+/**
+ * Fills the result if the operand is empty, because the reader takes an empty constant for one element. Pads integers by
+ * 0 around their distance from a value that the kernel would round to f32.
+ */
 const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
-  const { mode, value } = node.attributes;
+  const { mode, pads, value } = node.attributes;
   if (shape.includes(0)) {
     const whole = node.outputs[0]?.shape ?? [];
     return [writer.one("Expand", [writer.scalar(value, dtype), writer.ints(whole)])];
   }
+  if (mode !== "constant") return undefined;
+  if (!isFloat(dtype) && Math.fround(value) !== value) {
+    const origin = writer.scalar(value, dtype);
+    const distance = writer.one("Sub", [at(operands, 0), origin]);
+    return [writer.one("Add", [writer.one("Pad", [distance, writer.ints(pads)]), origin])];
+  }
   // The kernel does not see the sign of a value of 0, nor does Neg of a constant.
-  if (mode !== "constant" || !Object.is(value, -0) || !isComputeFloat(dtype)) return undefined;
+  if (!Object.is(value, -0) || !isComputeFloat(dtype)) return undefined;
   const opposite = (name: string): string => writer.one("Mul", [name, writer.scalar(-1, dtype)]);
   return [opposite(at(standard([opposite(at(operands, 0))]), 0))];
 };
