@@ -1,6 +1,7 @@
 /** Reads and writes of rows at positions along one axis. */
 import { isHalf, type ValueType } from "@mp/graph";
-import type { BinaryOperation, Emitter } from "./emitter.js";
+import type { Emitter } from "./emitter.js";
+import type { BinaryOperation } from "./operations.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "./operand.js";
 import { arrayText, listText, namesText, typesText, typeText } from "./tensor-type.js";
 

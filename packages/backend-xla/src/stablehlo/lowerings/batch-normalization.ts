@@ -1,53 +1,50 @@
-/** Statistics and sums of each channel are in f32; the variance comes from squared differences. */
+/** Statistics and sums of each channel are in f32, [1, C, 1…]; the variance comes from squared differences. */
 import type { OpOf } from "@mp/graph";
 import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
-import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
-import { inverseDeviation, square } from "./normalization.js";
+import { inF32, type Lowering, type LoweringTable, type Operands } from "../lowering.js";
+import { type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+import { apply, inverseDeviation, mean, square } from "./normalization.js";
 
-const otherAxes = (x: Operand): readonly number[] => range(rankOf(x)).filter((axis) => axis !== 1);
+/** The axes that a channel of x spans. */
+const ownAxes = (x: Operand): readonly number[] => range(rankOf(x)).filter((axis) => axis !== 1);
 
-const channelSum = (emitter: Emitter, x: Operand): Operand => emitter.reduce("add", x, otherAxes(x));
-
-/** Sums [C] over the number of elements in a channel of x. */
-const perElement = (emitter: Emitter, sums: Operand, x: Operand): Operand =>
-  emitter.divide(sums, emitter.like(sums, count(otherAxes(x).map((axis) => sizeOf(x, axis)))));
-
-/** x combined with the value of its channel. */
-const apply = (
-  emitter: Emitter,
-  operation: "add" | "subtract" | "multiply",
-  x: Operand,
-  channels: Operand,
-): Operand => emitter.binary(operation, x, emitter.broadcast(channels, shapeOf(x), [1]));
+/** Values [C] as [1, C, 1…]. */
+const lift = (emitter: Emitter, values: Operand, x: Operand): Operand =>
+  emitter.reshape(
+    values,
+    shapeOf(x).map((size, axis) => (axis === 1 ? size : 1)),
+  );
 
 const batchNormalization: Lowering<"BatchNormalization"> = (emitter, { attributes }, [x, scale, bias]) => {
-  const mean = perElement(emitter, channelSum(emitter, x), x);
-  const difference = apply(emitter, "subtract", x, mean);
-  const variance = perElement(emitter, channelSum(emitter, square(emitter, difference)), x);
+  const center = mean(emitter, x, ownAxes(x));
+  const difference = apply(emitter, "subtract", x, center);
+  const variance = mean(emitter, square(emitter, difference), ownAxes(x));
   const inverse = inverseDeviation(emitter, variance, attributes.epsilon);
-  const scaled = apply(emitter, "multiply", apply(emitter, "multiply", difference, inverse), scale);
-  return [apply(emitter, "add", scaled, bias), mean, variance];
+  const normal = apply(emitter, "multiply", difference, inverse);
+  const scaled = apply(emitter, "multiply", normal, lift(emitter, scale, x));
+  const y = apply(emitter, "add", scaled, lift(emitter, bias, x));
+  return [y, ...[center, variance].map((values) => emitter.reshape(values, [sizeOf(x, 1)]))];
 };
 
 /** dx = scale · r · (dy - Σdy/n - (x - mean) · r² · Σ(dy · (x - mean))/n), r = 1 / √(variance + ε). */
 const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (
   emitter,
   { attributes },
-  [dy, x, scale, mean, variance],
+  [dy, x, ...perChannel],
 ) => {
+  const [scale, center, variance] = perChannel.map((values) =>
+    lift(emitter, values, x),
+  ) as unknown as Operands;
   const inverse = inverseDeviation(emitter, variance, attributes.epsilon);
-  const difference = apply(emitter, "subtract", x, mean);
-  const shift = channelSum(emitter, dy);
-  const slope = emitter.binary(
-    "multiply",
-    channelSum(emitter, emitter.binary("multiply", dy, difference)),
-    inverse,
-  );
-  const meanSlope = emitter.binary("multiply", perElement(emitter, slope, x), inverse);
-  const centered = apply(emitter, "subtract", dy, perElement(emitter, shift, x));
-  const rest = emitter.binary("subtract", centered, apply(emitter, "multiply", difference, meanSlope));
-  return [apply(emitter, "multiply", rest, emitter.binary("multiply", inverse, scale)), slope, shift];
+  const difference = apply(emitter, "subtract", x, center);
+  const products = emitter.binary("multiply", dy, difference);
+  const slope = emitter.binary("multiply", mean(emitter, products, ownAxes(x)), square(emitter, inverse));
+  const centered = apply(emitter, "subtract", dy, mean(emitter, dy, ownAxes(x)));
+  const rest = emitter.binary("subtract", centered, apply(emitter, "multiply", difference, slope));
+  const dx = apply(emitter, "multiply", rest, emitter.binary("multiply", inverse, scale));
+  const sum = (terms: Operand): Operand => emitter.reduce("add", terms, ownAxes(x));
+  const dscale = emitter.binary("multiply", sum(products), emitter.reshape(inverse, [sizeOf(x, 1)]));
+  return [dx, dscale, sum(dy)];
 };
 
 export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {

@@ -2,21 +2,25 @@ import type { GraphNode, OpOf } from "@mp/graph";
 import type { Emitter } from "../emitter.js";
 import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
-import { logSoftmax } from "./normalization.js";
+import { apply, shift } from "./normalization.js";
 
-/** -weight · log-probability at each label that is not ignored; `mean` divides by the sum of these weights. */
+/**
+ * -weight · log-probability at each label that is not ignored; `mean` divides by the sum of these weights.
+ * @param scores [N, C, d…], whose log-probabilities are `scores` minus the `subtrahend` [N, d…], if any
+ */
 function likelihood(
   emitter: Emitter,
   { attributes: { reduction, ignoreIndex } }: GraphNode<OpOf<"loss">>,
-  logs: Operand,
+  scores: Operand,
   labels: Operand,
   weights: Operand | undefined,
+  subtrahend?: Operand,
 ): Operand {
-  const shape = shapeOf(logs);
+  const shape = shapeOf(scores);
   const isIgnored = ignoreIndex === undefined ? undefined : emitter.compare("EQ", labels, ignoreIndex);
   const unlessIgnored = (x: Operand): Operand =>
     isIgnored === undefined ? x : emitter.select(isIgnored, emitter.like(x, 0), x);
-  noteLabels(emitter, labels, sizeOf(logs, 1), isIgnored);
+  noteLabels(emitter, labels, sizeOf(scores, 1), isIgnored);
 
   const otherAxes = range(shape.length).filter((axis) => axis !== 1);
   const isLabel = emitter.compare(
@@ -25,9 +29,11 @@ function likelihood(
     emitter.broadcast(labels, shape, otherAxes),
   );
   const pick = (x: Operand): Operand => emitter.reduce("add", emitter.select(isLabel, x, 0), [1]);
-  const picked = emitter.unary("negate", pick(logs));
+  const picked =
+    subtrahend === undefined ? pick(scores) : emitter.binary("subtract", pick(scores), subtrahend);
+  const negative = emitter.unary("negate", picked);
   const each = weights && pick(emitter.broadcast(weights, shape, [1]));
-  const losses = unlessIgnored(each === undefined ? picked : emitter.binary("multiply", picked, each));
+  const losses = unlessIgnored(each === undefined ? negative : emitter.binary("multiply", negative, each));
   if (reduction === "none") return losses;
 
   const sum = (x: Operand): Operand => emitter.reduce("add", x, range(rankOf(x)));
@@ -37,7 +43,7 @@ function likelihood(
   const divisor = isCounted
     ? emitter.like(total, count(shapeOf(labels)))
     : sum(unlessIgnored(each ?? emitter.like(losses, 1)));
-  return emitter.divide(total, divisor);
+  return emitter.binary("divide", total, divisor);
 }
 
 /** Notes whether all labels that are not ignored are classes. */
@@ -58,9 +64,11 @@ function noteLabels(
 
 /** The loss comes from log-probabilities that are not yet rounded to the dtype of the scores. */
 const crossEntropy: Lowering<"SoftmaxCrossEntropyLoss"> = (emitter, node, operands) => {
-  const [scores, labels] = operands;
-  const logs = logSoftmax(emitter, scores, 1);
-  return [likelihood(emitter, node, logs, labels, operands.at(2)), logs];
+  const { difference, sum } = shift(emitter, operands[0], 1);
+  const log = emitter.unary("log", sum);
+  const perLabel = emitter.reshape(log, shapeOf(operands[1]));
+  const loss = likelihood(emitter, node, difference, operands[1], operands.at(2), perLabel);
+  return [loss, apply(emitter, "subtract", difference, log)];
 };
 
 export const lossLowerings: LoweringTable<OpOf<"loss">> = {

@@ -21,7 +21,7 @@ export function shift(emitter: Emitter, x: Operand, axis: number) {
 
 const softmax: Lowering<"Softmax"> = (emitter, node, [x]) => {
   const { powers, sum } = shift(emitter, x, node.attributes.axis);
-  return [emitter.divide(powers, emitter.expand(sum, shapeOf(x)))];
+  return [emitter.binary("divide", powers, emitter.expand(sum, shapeOf(x)))];
 };
 
 const logSoftmax: Lowering<"LogSoftmax"> = (emitter, node, [x]) => {
@@ -32,7 +32,7 @@ const logSoftmax: Lowering<"LogSoftmax"> = (emitter, node, [x]) => {
 /** The mean of f32 over axes, which stay as 1. */
 export function mean(emitter: Emitter, x: Operand, axes: readonly number[]): Operand {
   const sum = emitter.reduceKept("add", x, axes);
-  return emitter.divide(sum, emitter.like(sum, count(axes.map((axis) => sizeOf(x, axis)))));
+  return emitter.binary("divide", sum, emitter.like(sum, count(axes.map((axis) => sizeOf(x, axis)))));
 }
 
 export const square = (emitter: Emitter, x: Operand): Operand => emitter.binary("multiply", x, x);
@@ -40,7 +40,7 @@ export const square = (emitter: Emitter, x: Operand): Operand => emitter.binary(
 /** 1 / √(variance + ε). */
 export function inverseDeviation(emitter: Emitter, variance: Operand, epsilon: number): Operand {
   const deviation = emitter.unary("sqrt", emitter.binary("add", variance, epsilon));
-  return emitter.divide(emitter.like(variance, 1), deviation);
+  return emitter.binary("divide", emitter.like(variance, 1), deviation);
 }
 
 /** The variance comes from squared differences, so that a large mean costs no precision. */

@@ -61,7 +61,7 @@ const averagePool: Lowering<"AveragePool"> = inF32((emitter, node, operands, emi
       return emitter.broadcast(line, shapeOf(sums), [axis + 2]);
     })
     .reduce((product, line) => emitter.binary("multiply", product, line));
-  return [emitter.divide(sums, counts)];
+  return [emitter.binary("divide", sums, counts)];
 });
 
 /** Of two elements the larger, or else the one at the lower position, with its position. */
