@@ -2,10 +2,11 @@ import { type Backend, type BackendManifest, byteLength, expandComposites, type 
 import { defineBackend, type Place } from "@mp/graph/backend";
 import { ConstantPool } from "./constant-pool.js";
 import { copyOf, HostValue, type Stored } from "./host-value.js";
-import { writeModule } from "./module.js";
+import { type ProgramModule, writeModule } from "./module.js";
 import { SMALL_BYTES } from "./packing.js";
-import { type Client, DeviceBuffer, type Flags } from "./pjrt/index.js";
+import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
 import { DeviceProgram } from "./program.js";
+import type { ProgramCache } from "./program-cache.js";
 import { DeviceState } from "./state.js";
 import { StateLayout } from "./state-layout.js";
 
@@ -15,6 +16,8 @@ export interface EngineOptions {
   /** Whether runs take over the memory of the state that they replace. */
   readonly isDonating: boolean;
   readonly tf32: boolean;
+  /** Where compiled programs are kept, if they are. */
+  readonly cache?: ProgramCache | undefined;
 }
 
 const NO_STATE = new StateLayout({});
@@ -48,9 +51,10 @@ export function xlaBackend(manifest: BackendManifest, options: EngineOptions): B
 export async function compileProgram(
   graph: Graph,
   { bound, state }: Place<DeviceState>,
-  { client, flags, isDonating, tf32 }: EngineOptions,
+  engine: EngineOptions,
   pool: ConstantPool,
 ): Promise<DeviceProgram> {
+  const { client, isDonating, tf32 } = engine;
   const module = writeModule({
     graph: expandComposites(graph).graph,
     bound,
@@ -58,7 +62,7 @@ export async function compileProgram(
     isDonating,
     options: { tf32 },
   });
-  const executable = await client.compile(module.text, flags, module.outputTypes);
+  const executable = await compileKept(engine, module);
   try {
     const constants = pool.acquire(module.constants);
     return new DeviceProgram({ client, module, executable, state, constants, pool, isDonating });
@@ -66,4 +70,20 @@ export async function compileProgram(
     executable.release();
     throw error;
   }
+}
+
+/** Compiles a program, or reads it from the cache. */
+async function compileKept(
+  { client, flags, cache }: EngineOptions,
+  { text, outputTypes }: ProgramModule,
+): Promise<NativeExecutable> {
+  if (cache === undefined) return client.compile(text, flags, outputTypes);
+  const file = cache.fileOf(JSON.stringify(flags), text);
+  const kept = await cache.read(file);
+  // The plugin may refuse what another version of it has written.
+  const loaded = kept && (await client.load(kept, outputTypes).catch(() => undefined));
+  if (loaded !== undefined) return loaded;
+  const executable = await client.compile(text, flags, outputTypes);
+  await cache.keep(file, executable.serialize());
+  return executable;
 }

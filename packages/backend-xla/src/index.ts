@@ -5,6 +5,7 @@ import { DEVICE_FLAGS } from "./flags.js";
 import { type Device, locatePlugin, openClient } from "./library.js";
 import { deviceOf, xlaManifest } from "./manifest.js";
 import { probeOnce } from "./probe.js";
+import { ProgramCache } from "./program-cache.js";
 
 export interface XlaOptions {
   /**
@@ -21,15 +22,18 @@ export interface XlaOptions {
   readonly donate?: boolean;
   /** Whether products of float32 may round their operands to TF32's 10 bits. Default false. */
   readonly tf32?: boolean;
+  /** A folder that keeps compiled programs for later processes; it is created if missing. Default: none are kept. */
+  readonly cache?: string;
 }
 
-const { oneOf, optional, text, truth } = checks;
+const { oneOf, optional, path, text, truth } = checks;
 
 const OPTIONS = {
   device: optional(oneOf("cpu", "cuda")),
   plugin: optional(text),
   donate: withDefault(true, truth),
   tf32: withDefault(false, truth),
+  cache: optional(path),
 };
 
 /**
@@ -41,22 +45,27 @@ const OPTIONS = {
  * @throws MP_INVALID_ARGUMENT for an unknown option
  * @throws MP_BACKEND_UNAVAILABLE for a plugin that is missing, for another device or wrong, or a device that is missing,
  *   naming the remedy
+ * @throws MP_IO for a `cache` that cannot be created or that others can write
  */
 export async function xla(options: XlaOptions = {}): Promise<Backend> {
-  const { device, plugin, donate, tf32 } = readOptions("xla", options, OPTIONS, {
+  const { device, plugin, donate, tf32, cache } = readOptions("xla", options, OPTIONS, {
     example: '{ device: "cuda" }',
   });
-  const path = locatePlugin(plugin, device ?? "cuda", process.env);
-  const client = await openClient(path);
+  const file = locatePlugin(plugin, device ?? "cuda", process.env);
+  const client = await openClient(file);
   try {
     const found = deviceOf(client);
     if (device !== undefined && found !== device)
-      throw unusable(path, `is for ${client.platform}, and the device ${device} was asked for`);
+      throw unusable(file, `is for ${client.platform}, and the device ${device} was asked for`);
     const engine = { client, flags: DEVICE_FLAGS[found], isDonating: donate, tf32 };
     const findings = await probeOnce(engine);
     const [fault] = findings.faults;
-    if (fault !== undefined) throw unusable(path, `(${client.platform}) ${fault}`);
-    return xlaBackend(xlaManifest(client, findings), { ...engine, flags: findings.flags });
+    if (fault !== undefined) throw unusable(file, `(${client.platform}) ${fault}`);
+    return xlaBackend(xlaManifest(client, findings), {
+      ...engine,
+      flags: findings.flags,
+      cache: cache === undefined ? undefined : new ProgramCache(cache, client),
+    });
   } catch (error) {
     client.close();
     throw error;

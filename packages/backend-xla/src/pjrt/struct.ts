@@ -31,7 +31,7 @@ export class Struct<N extends StructName = StructName> {
   readonly bytes: Uint8Array;
   readonly #view: DataView;
   readonly #fields: Readonly<Record<FieldName<N>, Field>>;
-  readonly #kept = new Map<PropertyKey, FieldValue>();
+  #kept: Partial<Record<FieldName<N>, FieldValue>> | undefined;
 
   constructor(name: N, values: { readonly [F in FieldName<N>]?: FieldValue } = {}) {
     const { size, fields } = layout[name];
@@ -39,13 +39,13 @@ export class Struct<N extends StructName = StructName> {
     this.#view = new DataView(this.bytes.buffer);
     this.#fields = fields as unknown as Readonly<Record<FieldName<N>, Field>>;
     this.#view.setBigUint64(0, BigInt(size), true);
-    for (const [field, value] of Object.entries(values)) this.set(field as FieldName<N>, value as FieldValue);
+    for (const field in values) this.set(field, values[field] as FieldValue);
   }
 
   set(field: FieldName<N>, value: FieldValue): void {
     const { at, bytes } = this.#fields[field];
     if (typeof value === "object") {
-      this.#kept.set(field, value);
+      this.#kept = { ...this.#kept, [field]: value } as Partial<Record<FieldName<N>, FieldValue>>;
       this.#view.setBigUint64(at, addressOf(value), true);
     } else if (bytes === 8) this.#view.setBigInt64(at, BigInt(value), true);
     else if (bytes === 4) this.#view.setInt32(at, Number(value), true);

@@ -1,0 +1,101 @@
+import { createHash, randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, statSync } from "node:fs";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { MpError } from "@mp/graph";
+import type { Client } from "./pjrt/index.js";
+
+/** Digits of the digest before a program. */
+const DIGITS = 64;
+const PARTIAL = ".partial";
+const DAY_MS = 86_400_000;
+
+/**
+ * Compiled programs on disk. A file appears by one rename, and is read only if its digest fits; it holds machine code,
+ * so that nobody else may write the folder.
+ */
+export class ProgramCache {
+  readonly #folder: string;
+  readonly #of: string;
+
+  /**
+   * @param client identifies the plugin and the device, on which every compiled program depends
+   * @throws MP_IO for a folder that cannot be created, or that others can write
+   */
+  constructor(folder: string, client: Client) {
+    this.#folder = resolve(folder);
+    this.#of = describeEngine(client);
+    try {
+      mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+      const { mode, uid } = statSync(this.#folder);
+      if ((mode & 0o022) !== 0 || uid !== process.getuid?.()) throw new Error("others can write it");
+    } catch (cause) {
+      const message = `xla: cache must be a folder that you alone can write, got ${this.#folder}: ${String(cause)}`;
+      throw new MpError("MP_IO", message, { details: { folder: this.#folder }, cause });
+    }
+    void this.#sweep();
+  }
+
+  /** The file of a program. @param parts everything else that the compiled program depends on */
+  fileOf(...parts: readonly string[]): string {
+    return join(this.#folder, digest(JSON.stringify([this.#of, ...parts])).slice(0, 32));
+  }
+
+  /** The program in a file; undefined if there is none, or it is damaged. */
+  async read(file: string): Promise<Uint8Array | undefined> {
+    try {
+      const content = await readFile(file);
+      const program = content.subarray(DIGITS);
+      return content.toString("latin1", 0, DIGITS) === digest(program) ? program : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Writes a file. Does nothing if it cannot, as where the disk is full. */
+  async keep(file: string, program: Uint8Array): Promise<void> {
+    const partial = `${file}.${randomBytes(6).toString("hex")}${PARTIAL}`;
+    try {
+      await writeFile(partial, Buffer.concat([Buffer.from(digest(program)), program]));
+      await rename(partial, file);
+    } catch {
+      await rm(partial, { force: true }).catch(() => undefined);
+    }
+  }
+
+  /** Removes what a killed process was writing. */
+  async #sweep(): Promise<void> {
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const path of names
+      .filter((name) => name.endsWith(PARTIAL))
+      .map((name) => join(this.#folder, name))) {
+      const found = await stat(path).catch(() => undefined);
+      if (found !== undefined && Date.now() - found.mtimeMs > DAY_MS)
+        await rm(path, { force: true }).catch(() => undefined);
+    }
+  }
+}
+
+const digest = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
+
+/** What compiled programs depend on besides their text and flags. */
+function describeEngine({ plugin, platform, platformVersion, device }: Client): string {
+  const { size, mtimeMs } = statSync(plugin.path);
+  return JSON.stringify([
+    [plugin.path, size, mtimeMs, plugin.apiVersion, plugin.attributes],
+    [platform, platformVersion, device, process.arch],
+    // XLA reads it too.
+    process.env["XLA_FLAGS"] ?? "",
+    linesOf("/proc/cpuinfo").find((line) => /^(flags|Features)\b/.test(line)) ?? "",
+    linesOf("/proc/driver/nvidia/version"),
+  ]);
+}
+
+/** The lines of a file of the system; none if there is no such file. */
+function linesOf(path: string): readonly string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch {
+    return [];
+  }
+}

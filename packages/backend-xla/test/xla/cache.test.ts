@@ -1,0 +1,73 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { Client } from "../../src/pjrt/index.js";
+import { COUNTING, counting, f32, flag } from "./graphs.js";
+import { open } from "./open.js";
+
+let root = "";
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "mp-xla-cache-"));
+});
+afterAll(() => rmSync(root, { recursive: true }));
+afterEach(() => vi.restoreAllMocks());
+
+/** Runs a program with donated state twice. Returns the state's values, and how many programs were compiled. */
+async function counted(folder: string): Promise<readonly number[]> {
+  // The probe asks once in a process, and keeps nothing.
+  await (await open()).dispose();
+  const compile = vi.spyOn(Client.prototype, "compile");
+  const backend = await open({ cache: join(root, folder) });
+  const state = await backend.createState({ vector: f32(1, 2), count: f32(0) });
+  const executable = await backend.compile(counting(2), { state, ...COUNTING });
+  for (let step = 0; step < 2; step++) await executable.run({ x: f32(10, 20), applied: flag(true) });
+  const { vector, count } = await state.read();
+  await backend.dispose();
+  const compiled = compile.mock.calls.length;
+  compile.mockRestore();
+  return [...[vector, count].flatMap((value) => [...((value?.data as Float32Array) ?? [])]), compiled];
+}
+
+it("keeps what it has compiled, and runs it later", async () => {
+  expect(await counted("kept")).toEqual([21, 42, 2, 1]);
+  expect(await counted("kept")).toEqual([21, 42, 2, 0]);
+  expect(readdirSync(join(root, "kept"))).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+});
+
+it("compiles again what is damaged", async () => {
+  await counted("damaged");
+  const [name = ""] = readdirSync(join(root, "damaged"));
+  const file = join(root, "damaged", name);
+  const whole = readFileSync(file);
+  for (const damaged of [whole.subarray(0, 1000), whole.with(whole.length >> 1, 7), Buffer.alloc(0)]) {
+    writeFileSync(file, damaged);
+    expect(await counted("damaged")).toEqual([21, 42, 2, 1]);
+    expect(await counted("damaged")).toEqual([21, 42, 2, 0]);
+  }
+});
+
+it("compiles again what the plugin refuses", async () => {
+  await counted("refused");
+  vi.spyOn(Client.prototype, "load").mockRejectedValue(new Error("of another version"));
+  expect(await counted("refused")).toEqual([21, 42, 2, 1]);
+});
+
+it("does without a file that cannot be written", async () => {
+  const folder = join(root, "closed");
+  mkdirSync(folder, { mode: 0o700 });
+  const backend = await open({ cache: folder });
+  rmSync(folder, { recursive: true });
+  const executable = await backend.compile(counting(2));
+  await executable.dispose();
+  await backend.dispose();
+});
+
+it("must be a folder of the user's own", async () => {
+  writeFileSync(join(root, "file"), "");
+  const shared = join(root, "shared");
+  mkdirSync(shared);
+  chmodSync(shared, 0o777);
+  for (const cache of [join(root, "file"), shared])
+    await expect(open({ cache })).rejects.toMatchObject({ code: "MP_IO" });
+});
