@@ -1,57 +1,27 @@
-import { type DType, type HostTensor, isHalf, type Shape, sameShape, type ValueType } from "@mp/graph";
+import {
+  type DType,
+  type FloatDType,
+  floatFormats,
+  type HostTensor,
+  isFloat,
+  isHalf,
+  type Shape,
+  sameShape,
+  type ValueType,
+} from "@mp/graph";
 import type { KnownIndices } from "./known-indices.js";
 import { literalText, splatText } from "./literal.js";
+import { mergedBy, Traits } from "./merges.js";
 import { type FoldOp, neutralOf } from "./neutral.js";
-import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
-import { comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
+import { count, dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
+import type { BinaryOperation, Comparison, ProductAxes, UnaryOperation } from "./operations.js";
+import { arrayText, comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
 
 export interface EmitterOptions {
   /** Whether products of f32 may round their operands to TF32. */
   readonly tf32: boolean;
-}
-
-/** Operations of one operand whose result has its type. */
-export type UnaryOperation =
-  | "abs"
-  | "negate"
-  | "sign"
-  | "floor"
-  | "ceil"
-  | "round_nearest_even"
-  | "exponential"
-  | "exponential_minus_one"
-  | "log"
-  | "log_plus_one"
-  | "sqrt"
-  | "rsqrt"
-  | "tanh"
-  | "logistic"
-  | "sine"
-  | "cosine"
-  | "not";
-
-/** Operations of two operands of one type whose result has that type. */
-export type BinaryOperation =
-  | "add"
-  | "subtract"
-  | "multiply"
-  | "divide"
-  | "remainder"
-  | "power"
-  | "maximum"
-  | "minimum"
-  | "and"
-  | "or"
-  | "xor"
-  | "shift_left"
-  | "shift_right_logical";
-
-export type Comparison = "EQ" | "NE" | "GE" | "GT" | "LE" | "LT";
-
-/** The axes of a product: those that both operands share, and those that it sums over, of the left and the right. */
-export interface ProductAxes {
-  readonly batch: readonly [left: readonly number[], right: readonly number[]];
-  readonly summed: readonly [left: readonly number[], right: readonly number[]];
+  /** Whether the plugin's reductions lose NaN in long rows, as XLA's for processors do, so that they are guarded. */
+  readonly losesNaN?: boolean;
 }
 
 /**
@@ -65,6 +35,7 @@ export class Emitter {
   #lines: string[] = [];
   #names = 0;
   #inRange: Operand[] = [];
+  readonly #traits = new Traits();
 
   constructor(options: EmitterOptions) {
     this.options = options;
@@ -118,13 +89,18 @@ export class Emitter {
 
   constant(value: HostTensor): Operand {
     const type = { dtype: value.dtype, shape: value.shape };
-    return this.emit(`stablehlo.constant ${literalText(value)} : ${typeText(type)}`, type);
+    const made = this.emit(`stablehlo.constant ${literalText(value)} : ${typeText(type)}`, type);
+    const [first] = value.data;
+    const isZero =
+      Number(first) === 0 && (value.data as Float32Array).every((element) => Object.is(element, first));
+    return this.#traits.mark(made, "constant", ...(isZero ? (["zero"] as const) : []));
   }
 
   /** A tensor that holds one number everywhere, rounded to the dtype. */
   splat(dtype: DType, value: number | bigint, shape: Shape = []): Operand {
     const type = { dtype, shape };
-    return this.emit(`stablehlo.constant ${splatText(dtype, value)} : ${typeText(type)}`, type);
+    const made = this.emit(`stablehlo.constant ${splatText(dtype, value)} : ${typeText(type)}`, type);
+    return this.#traits.mark(made, "constant", ...(Number(value) === 0 ? (["zero"] as const) : []));
   }
 
   /** One number everywhere, in the dtype and shape of `x`. */
@@ -150,15 +126,15 @@ export class Emitter {
     return this.emit(`chlo.${operation} ${x.name} : ${type} -> ${type}`, x.type);
   }
 
-  /** @param b of the type of `a`, or a number, which becomes a constant of it */
+  /**
+   * Operations of floats are kept apart that XLA would merge.
+   * @param b of the type of `a`, or a number, which becomes a constant of it
+   */
   binary(operation: BinaryOperation, a: Operand, b: Operand | number | bigint): Operand {
-    const right = this.#operandLike(a, b);
-    return this.emit(`stablehlo.${operation} ${a.name}, ${right.name} : ${typeText(a.type)}`, a.type);
-  }
-
-  /** A quotient of floats that XLA does not rewrite. */
-  divide(a: Operand, b: Operand): Operand {
-    return this.binary("divide", a, b);
+    const other = this.#operandLike(a, b);
+    const operands = [this.#apart(operation, a, other), this.#apart(operation, other, a)];
+    const made = this.emit(`stablehlo.${operation} ${namesText(operands)} : ${typeText(a.type)}`, a.type);
+    return this.#traits.made(operation, made, operands);
   }
 
   /** The comparison's result as bools. With NaN, all but NE are false. */
@@ -180,9 +156,13 @@ export class Emitter {
     );
   }
 
-  /** XLA's conversion; not the semantics of Cast where that differs. */
+  /**
+   * XLA's conversion; not the semantics of Cast where that differs. A bool selects 1 or 0: XLA takes a product with a
+   * converted one for a selection, which forgets NaN.
+   */
   convert(x: Operand, dtype: DType): Operand {
     if (dtypeOf(x) === dtype) return x;
+    if (dtypeOf(x) === "bool" && isFloat(dtype)) return this.select(x, this.splat(dtype, 1, shapeOf(x)), 0);
     return this.#from("convert", x, { dtype, shape: shapeOf(x) });
   }
 
@@ -196,6 +176,16 @@ export class Emitter {
     return this.emitMany(
       `stablehlo.optimization_barrier ${namesText(operands)} : ${typesText(operands)}`,
       operands.map(({ type }) => type),
+    );
+  }
+
+  /** Its operand, a float: rounded to what it is, which costs nothing and is not seen through. */
+  fence(x: Operand): Operand {
+    const { bits, fractionBits } = floatFormats[dtypeOf(x) as FloatDType];
+    const format = `e${bits - fractionBits - 1}m${fractionBits}`;
+    return this.emit(
+      `stablehlo.reduce_precision ${x.name}, format = ${format} : ${typeText(x.type)}`,
+      x.type,
     );
   }
 
@@ -296,8 +286,19 @@ export class Emitter {
     const initial = this.splat(dtypeOf(x), neutralOf(operation, dtypeOf(x)));
     const shape = shapeOf(x).filter((_, axis) => !axes.includes(axis));
     const type = { dtype: dtypeOf(x), shape };
+    const types = `(${typesText([x, initial])}) -> ${typeText(type)}`;
+    const isExtreme = operation === "maximum" || operation === "minimum";
+    if (!(this.options.losesNaN && isExtreme && isFloat(type.dtype))) {
+      return this.emit(
+        `stablehlo.reduce(${x.name} init: ${initial.name}) applies stablehlo.${operation} across dimensions = ${listText(axes)} : ${types}`,
+        type,
+      );
+    }
+    const body = this.region([initial.type, initial.type], ([a, b]) =>
+      a && b ? [this.fence(this.binary(operation, a, b))] : [],
+    );
     return this.emit(
-      `stablehlo.reduce(${x.name} init: ${initial.name}) applies stablehlo.${operation} across dimensions = ${listText(axes)} : (${typesText([x, initial])}) -> ${typeText(type)}`,
+      `"stablehlo.reduce"(${namesText([x, initial])}) <{dimensions = ${arrayText(axes)}}> (${body}) : ${types}`,
       type,
     );
   }
@@ -332,27 +333,6 @@ export class Emitter {
     return dtypeOf(x) === "f32" && !this.options.tf32;
   }
 
-  // ---- loops
-
-  /**
-   * Repeats `body` while `condition`, which returns one bool, holds. Both get the current values; what they read from
-   * outside must be among these.
-   */
-  while(
-    initial: readonly Operand[],
-    condition: (values: readonly Operand[]) => Operand,
-    body: (values: readonly Operand[]) => readonly Operand[],
-  ): readonly Operand[] {
-    const values = initial.map(({ type }) => ({ name: this.#newName(), type }));
-    const bound = initial.map((operand, index) => `${values[index]?.name} = ${operand.name}`).join(", ");
-    const conditionText = this.block(() => [condition(values)]);
-    const bodyText = this.block(() => body(values));
-    return this.emitMany(
-      `stablehlo.while(${bound}) : ${typesText(initial)}\ncond {\n${conditionText}\n} do {\n${bodyText}\n}`,
-      initial.map(({ type }) => type),
-    );
-  }
-
   // ---- indices
 
   /** Notes a scalar bool that is false if an index of the data is out of range. */
@@ -380,15 +360,30 @@ export class Emitter {
     return `%${this.#names++}`;
   }
 
+  #apart(operation: BinaryOperation, x: Operand, other: Operand): Operand {
+    if (!isFloat(dtypeOf(x))) return x;
+    const isZero = mergedBy[operation] === "shifted" && this.#traits.has(x, "zero") && count(shapeOf(x)) > 0;
+    if (isZero) return this.#hiddenNumber(x);
+    return this.#traits.merges(operation, x, other) ? this.fence(x) : x;
+  }
+
+  /** A constant of equal elements that XLA does not know: a barrier of one, since one of all would be in memory. */
+  #hiddenNumber(x: Operand): Operand {
+    const one = this.slice(x, repeated(0, rankOf(x)), repeated(1, rankOf(x)));
+    const [hidden] = this.barrier(this.reshape(one, []));
+    return hidden === undefined ? x : this.broadcast(hidden, shapeOf(x), []);
+  }
+
   #operandLike(x: Operand, y: Operand | number | bigint): Operand {
     return typeof y === "object" ? y : this.like(x, y);
   }
 
   #from(operation: string, x: Operand, type: ValueType, attribute?: string): Operand {
     const attributes = attribute === undefined ? "" : `, ${attribute}`;
-    return this.emit(
+    const made = this.emit(
       `stablehlo.${operation} ${x.name}${attributes} : (${typeText(x.type)}) -> ${typeText(type)}`,
       type,
     );
+    return operation === "bitcast_convert" ? made : this.#traits.copy(made, x);
   }
 }

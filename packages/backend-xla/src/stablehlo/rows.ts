@@ -1,8 +1,8 @@
 /** Reads and writes of rows at positions along one axis. */
 import { isHalf, type ValueType } from "@mp/graph";
 import type { Emitter } from "./emitter.js";
-import type { BinaryOperation } from "./operations.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "./operand.js";
+import type { BinaryOperation } from "./operations.js";
 import { arrayText, listText, namesText, typesText, typeText } from "./tensor-type.js";
 
 /** The elements of `x` at positions of one axis, which the axes of `places` (i32) replace. */

@@ -1,7 +1,8 @@
 import { isFloat, type OpOf } from "@mp/graph";
-import type { BinaryOperation, Comparison, Emitter } from "../emitter.js";
+import type { Emitter } from "../emitter.js";
 import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
 import { dtypeOf, type Operand } from "../operand.js";
+import type { BinaryOperation, Comparison } from "../operations.js";
 import { comparisonType } from "../tensor-type.js";
 
 type BinaryOp = Exclude<OpOf<"binary">, "Where">;
@@ -26,7 +27,7 @@ const withoutZero = (emitter: Emitter, b: Operand): Operand =>
   isFloat(dtypeOf(b)) ? b : emitter.select(emitter.compare("EQ", b, 0), emitter.like(b, 1), b);
 
 const divide: Pair = (emitter, a, b) =>
-  isFloat(dtypeOf(a)) ? emitter.divide(a, b) : emitter.binary("divide", a, withoutZero(emitter, b));
+  isFloat(dtypeOf(a)) ? emitter.binary("divide", a, b) : emitter.binary("divide", a, withoutZero(emitter, b));
 
 /** The remainder with the sign of the dividend. */
 const remainder: Pair = (emitter, a, b) => emitter.binary("remainder", a, withoutZero(emitter, b));

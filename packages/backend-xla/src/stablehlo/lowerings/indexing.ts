@@ -1,8 +1,8 @@
 import { type OpOf, type ScatterReduction, type Shape, stridesOf, type Value } from "@mp/graph";
 import type { Emitter } from "../emitter.js";
-import type { BinaryOperation } from "../operations.js";
 import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+import type { BinaryOperation } from "../operations.js";
 import { putRows, takeRows } from "../rows.js";
 
 /**

@@ -7,6 +7,7 @@ import type { Emitter } from "../emitter.js";
 import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
 import { dtypeOf, type Operand, shapeOf } from "../operand.js";
 import { listText, typesText, typeText } from "../tensor-type.js";
+import { repeatWhile } from "../while.js";
 
 /** The positions of a row of `x` as operands of a dynamic slice. */
 function rowPosition(emitter: Emitter, x: Operand, place: Operand): { names: string; types: string } {
@@ -47,7 +48,8 @@ const scan: Lowering<"Scan"> = (emitter, node, operands, emitGraph) => {
   // Whether all indices so far were in range.
   const inRange = emitter.splat("bool", 1);
   let isChecked = false;
-  const values = emitter.while(
+  const values = repeatWhile(
+    emitter,
     [emitter.splat("i32", 0), inRange, ...starts, ...buffers, ...read],
     ([run]) => emitter.compare("LT", run as Operand, length),
     ([run, soFar, ...rest]) => {

@@ -11,8 +11,16 @@ export const apply = (
   part: Operand,
 ): Operand => emitter.binary(operation, x, emitter.expand(part, shapeOf(x)));
 
-/** x - max(x), so that no exponential overflows, its exponentials, and their sums. */
-export function shift(emitter: Emitter, x: Operand, axis: number) {
+interface Shift {
+  /** x - max(x), so that no exponential overflows. */
+  readonly difference: Operand;
+  /** Its exponentials. */
+  readonly powers: Operand;
+  /** Their sums, with the axis kept as 1. */
+  readonly sum: Operand;
+}
+
+export function shift(emitter: Emitter, x: Operand, axis: number): Shift {
   const most = emitter.reduceKept("maximum", x, [axis]);
   const difference = apply(emitter, "subtract", x, most);
   const powers = emitter.unary("exponential", difference);

@@ -25,7 +25,7 @@ const mean: Lowering<"ReduceMean"> = inF32((emitter, node, [x]) => {
   const { axes } = node.attributes;
   const sum = emitter.reduce("add", x, axes);
   const terms = count(axes.map((axis) => sizeOf(x, axis)));
-  return [emitter.reshape(emitter.divide(sum, emitter.like(sum, terms)), resultType(node).shape)];
+  return [emitter.reshape(emitter.binary("divide", sum, emitter.like(sum, terms)), resultType(node).shape)];
 });
 
 /** log Σ exp(x), relative to the maximum if that is finite, so that no intermediate value overflows. */

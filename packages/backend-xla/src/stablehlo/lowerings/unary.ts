@@ -1,8 +1,9 @@
 import { type DType, isFloat, type OpAttributes, type OpOf } from "@mp/graph";
-import type { Emitter, UnaryOperation } from "../emitter.js";
+import type { Emitter } from "../emitter.js";
 import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
 import { limitsOf } from "../neutral.js";
 import { dtypeOf, type Operand } from "../operand.js";
+import type { UnaryOperation } from "../operations.js";
 import { cast } from "./cast.js";
 
 type UnaryLowering = Lowering<OpOf<"unary">>;
@@ -73,7 +74,7 @@ export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Floor: plain("floor"),
   Ceil: plain("ceil"),
   Round: plain("round_nearest_even"),
-  Reciprocal: wide((emitter, x) => emitter.divide(emitter.like(x, 1), x)),
+  Reciprocal: wide((emitter, x) => emitter.binary("divide", emitter.like(x, 1), x)),
   Exp: wideUnary("exponential"),
   Log: wideUnary("log"),
   Sqrt: wideUnary("sqrt"),
