@@ -20,7 +20,7 @@ interface Convolution {
 
 /**
  * Sums of products. XLA sums halves in f32 and rounds once to the result's dtype; it calls cuDNN with halves if that is
- * a half, and converts them to f32 first if it is f32 (f16 with a bias excepted).
+ * a half, and converts them to f32 first if it is f32.
  */
 function convolve(
   emitter: Emitter,
@@ -41,19 +41,9 @@ function convolve(
   );
 }
 
-/** A convolution plus the bias of each channel, if any. The fused kernels of cuDNN round bf16 after the bias only. */
-function withBias(
-  emitter: Emitter,
-  [x, w, bias]: readonly [Operand, Operand, Operand | undefined],
-  type: ValueType,
-  convolution: Convolution,
-): Operand {
-  if (bias === undefined) return convolve(emitter, x, w, type, convolution);
-  const dtype = type.dtype === "f16" ? "f32" : type.dtype;
-  const sums = convolve(emitter, x, w, { dtype, shape: type.shape }, convolution);
-  const channels = emitter.broadcast(emitter.convert(bias, dtype), type.shape, [1]);
-  return emitter.convert(emitter.binary("add", sums, channels), type.dtype);
-}
+/** Adds the bias of each channel, if any, in the dtype of both: so it becomes a part of cuDNN's kernel. */
+const addBias = (emitter: Emitter, sums: Operand, bias: Operand | undefined): Operand =>
+  bias === undefined ? sums : emitter.binary("add", sums, emitter.broadcast(bias, shapeOf(sums), [1]));
 
 /** The extent of weights [_, _, k…] beyond their first element. */
 const reachOf = (kernel: Shape, dilations: readonly number[]): readonly number[] =>
@@ -62,7 +52,7 @@ const reachOf = (kernel: Shape, dilations: readonly number[]): readonly number[]
 const conv: Lowering<"Conv"> = (emitter, node, operands) => {
   const [x, w] = operands;
   const { strides, pads, dilations, group } = node.attributes;
-  const sums = withBias(emitter, [x, w, operands.at(2)], resultType(node), {
+  const sums = convolve(emitter, x, w, resultType(node), {
     axes: ["bf", "oi", "bf"],
     strides,
     before: pads.slice(0, strides.length),
@@ -70,7 +60,7 @@ const conv: Lowering<"Conv"> = (emitter, node, operands) => {
     spacing: [repeated(1, strides.length), dilations],
     groups: [group, 1],
   });
-  return [sums];
+  return [addBias(emitter, sums, operands.at(2))];
 };
 
 /** Weights [C, M / group, k…] as [C / group, M, k…]. */
@@ -88,7 +78,7 @@ const convTranspose: Lowering<"ConvTranspose"> = (emitter, node, operands) => {
   const rank = strides.length;
   const reach = reachOf(shapeOf(w).slice(2), dilations);
   const weights = emitter.reverse(joinGroups(emitter, w, group), range(rank + 2).slice(2));
-  const sums = withBias(emitter, [x, weights, operands.at(2)], resultType(node), {
+  const sums = convolve(emitter, x, weights, resultType(node), {
     axes: ["bf", "io", "bf"],
     strides: repeated(1, rank),
     before: reach.map((size, axis) => size - (pads[axis] ?? 0)),
@@ -96,7 +86,7 @@ const convTranspose: Lowering<"ConvTranspose"> = (emitter, node, operands) => {
     spacing: [strides, dilations],
     groups: [group, 1],
   });
-  return [sums];
+  return [addBias(emitter, sums, operands.at(2))];
 };
 
 /** A convolution of x by dy that sums over the batch, so that x's channels take the place of a batch. */
