@@ -10,18 +10,21 @@ import {
   type ValueType,
 } from "@mp/graph";
 import type { KnownIndices } from "./known-indices.js";
-import { literalText, splatText } from "./literal.js";
-import { mergedBy, Traits } from "./merges.js";
+import { literalText, splatText, uniformValue } from "./literal.js";
+import { emitApart, isMerged, Traits } from "./merges.js";
 import { type FoldOp, neutralOf } from "./neutral.js";
-import { count, dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
+import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
 import type { BinaryOperation, Comparison, ProductAxes, UnaryOperation } from "./operations.js";
 import { arrayText, comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
 
 export interface EmitterOptions {
   /** Whether products of f32 may round their operands to TF32. */
   readonly tf32: boolean;
-  /** Whether the plugin's reductions lose NaN in long rows, as XLA's for processors do, so that they are guarded. */
-  readonly losesNaN?: boolean;
+  /**
+   * Whether the text is for XLA's compiler for processors, whose reductions lose NaN in long rows, and which rounds a
+   * product and a sum once.
+   */
+  readonly isProcessor?: boolean;
 }
 
 /**
@@ -90,17 +93,14 @@ export class Emitter {
   constant(value: HostTensor): Operand {
     const type = { dtype: value.dtype, shape: value.shape };
     const made = this.emit(`stablehlo.constant ${literalText(value)} : ${typeText(type)}`, type);
-    const [first] = value.data;
-    const isZero =
-      Number(first) === 0 && (value.data as Float32Array).every((element) => Object.is(element, first));
-    return this.#traits.mark(made, "constant", ...(isZero ? (["zero"] as const) : []));
+    return this.#traits.markConstant(made, uniformValue(value));
   }
 
   /** A tensor that holds one number everywhere, rounded to the dtype. */
   splat(dtype: DType, value: number | bigint, shape: Shape = []): Operand {
     const type = { dtype, shape };
     const made = this.emit(`stablehlo.constant ${splatText(dtype, value)} : ${typeText(type)}`, type);
-    return this.#traits.mark(made, "constant", ...(Number(value) === 0 ? (["zero"] as const) : []));
+    return this.#traits.markConstant(made, value);
   }
 
   /** One number everywhere, in the dtype and shape of `x`. */
@@ -117,7 +117,8 @@ export class Emitter {
   // ---- functions of each element
 
   unary(operation: UnaryOperation, x: Operand): Operand {
-    return this.emit(`stablehlo.${operation} ${x.name} : ${typeText(x.type)}`, x.type);
+    const made = this.emit(`stablehlo.${operation} ${x.name} : ${typeText(x.type)}`, x.type);
+    return operation === "negate" ? this.#traits.copy(made, x) : made;
   }
 
   /** A function of CHLO, which the plugin expands. */
@@ -132,17 +133,22 @@ export class Emitter {
    */
   binary(operation: BinaryOperation, a: Operand, b: Operand | number | bigint): Operand {
     const other = this.#operandLike(a, b);
-    const operands = [this.#apart(operation, a, other), this.#apart(operation, other, a)];
-    const made = this.emit(`stablehlo.${operation} ${namesText(operands)} : ${typeText(a.type)}`, a.type);
-    return this.#traits.made(operation, made, operands);
+    const emit = (left: Operand, right: Operand): Operand =>
+      this.emit(`stablehlo.${operation} ${namesText([left, right])} : ${typeText(a.type)}`, a.type);
+    if (!isFloat(dtypeOf(a)) || !isMerged(operation)) return emit(a, other);
+    return emitApart(this, this.#traits, operation, [a, other], emit);
   }
 
   /** The comparison's result as bools. With NaN, all but NE are false. */
   compare(direction: Comparison, a: Operand, b: Operand | number | bigint): Operand {
-    const right = this.#operandLike(a, b);
+    const other = this.#operandLike(a, b);
+    const operands = [
+      this.#notKnown(direction === "GE", a, other),
+      this.#notKnown(direction === "LE", other, a),
+    ];
     const type: ValueType = { dtype: "bool", shape: shapeOf(a) };
     return this.emit(
-      `stablehlo.compare ${direction}, ${a.name}, ${right.name}, ${comparisonType(dtypeOf(a))} : (${typesText([a, right])}) -> ${typeText(type)}`,
+      `stablehlo.compare ${direction}, ${namesText(operands)}, ${comparisonType(dtypeOf(a))} : (${typesText(operands)}) -> ${typeText(type)}`,
       type,
     );
   }
@@ -189,6 +195,11 @@ export class Emitter {
     );
   }
 
+  /** Its operand, a float, in a way that a sum with it is rounded apart: where it is no NaN. */
+  rounded(x: Operand): Operand {
+    return this.select(this.compare("EQ", x, x), x, Number.NaN);
+  }
+
   // ---- movement
 
   reshape(x: Operand, shape: Shape): Operand {
@@ -225,10 +236,8 @@ export class Emitter {
     if (sameShape(shape, shapeOf(x))) return x;
     const limits = parts.map((part) => part.join(":")).join(", ");
     const type = { dtype: dtypeOf(x), shape };
-    return this.emit(
-      `stablehlo.slice ${x.name} [${limits}] : (${typeText(x.type)}) -> ${typeText(type)}`,
-      type,
-    );
+    const text = `stablehlo.slice ${x.name} [${limits}] : (${typeText(x.type)}) -> ${typeText(type)}`;
+    return this.#traits.copy(this.emit(text, type), x);
   }
 
   /** The elements from `start` to before `end` of one axis. */
@@ -288,7 +297,7 @@ export class Emitter {
     const type = { dtype: dtypeOf(x), shape };
     const types = `(${typesText([x, initial])}) -> ${typeText(type)}`;
     const isExtreme = operation === "maximum" || operation === "minimum";
-    if (!(this.options.losesNaN && isExtreme && isFloat(type.dtype))) {
+    if (!(this.options.isProcessor && isExtreme && isFloat(type.dtype))) {
       return this.emit(
         `stablehlo.reduce(${x.name} init: ${initial.name}) applies stablehlo.${operation} across dimensions = ${listText(axes)} : ${types}`,
         type,
@@ -360,18 +369,9 @@ export class Emitter {
     return `%${this.#names++}`;
   }
 
-  #apart(operation: BinaryOperation, x: Operand, other: Operand): Operand {
-    if (!isFloat(dtypeOf(x))) return x;
-    const isZero = mergedBy[operation] === "shifted" && this.#traits.has(x, "zero") && count(shapeOf(x)) > 0;
-    if (isZero) return this.#hiddenNumber(x);
-    return this.#traits.merges(operation, x, other) ? this.fence(x) : x;
-  }
-
-  /** A constant of equal elements that XLA does not know: a barrier of one, since one of all would be in memory. */
-  #hiddenNumber(x: Operand): Operand {
-    const one = this.slice(x, repeated(0, rankOf(x)), repeated(1, rankOf(x)));
-    const [hidden] = this.barrier(this.reshape(one, []));
-    return hidden === undefined ? x : this.broadcast(hidden, shapeOf(x), []);
+  /** XLA takes |x| ≥ 0 for true, which NaN makes false. */
+  #notKnown(isAtLeast: boolean, x: Operand, other: Operand): Operand {
+    return isAtLeast && isFloat(dtypeOf(x)) && this.#traits.has(other, "zero") ? this.fence(x) : x;
   }
 
   #operandLike(x: Operand, y: Operand | number | bigint): Operand {

@@ -1,4 +1,4 @@
-import { type DType, encode, type HostTensor, hostArrayOf, isFloat } from "@mp/graph";
+import { type DType, decode, encode, type HostTensor, hostArrayOf, isFloat } from "@mp/graph";
 import { count } from "./operand.js";
 
 /** The text of the elements of a tensor: their bytes as hexadecimal digits, since decimals round. */
@@ -6,6 +6,14 @@ export function literalText({ dtype, shape, data }: HostTensor): string {
   if (count(shape) === 0) return "dense<>";
   if (dtype === "bool") return `dense<${boolsText(data as Uint8Array, shape)}>`;
   return hexText(data);
+}
+
+/** The number that all elements are; undefined if they differ, or if there are none. */
+export function uniformValue({ dtype, data }: HostTensor): number | bigint | undefined {
+  const [first] = data;
+  if (first === undefined || !(data as Float32Array).every((element) => Object.is(element, first)))
+    return undefined;
+  return isFloat(dtype) && dtype !== "f32" ? decode(dtype, Number(first)) : first;
 }
 
 /** The text of one element, which stands for all elements of a tensor. @param value rounded to the dtype here */

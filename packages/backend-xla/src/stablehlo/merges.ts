@@ -1,21 +1,33 @@
 /**
  * XLA's simplifier takes floats for real numbers where it meets constants and divisions: x + 0 becomes x, (x + 3) - 3
  * becomes x, x · 3 · 7 becomes x · 21, and a / b / c becomes a / (b · c). That loses the sign of a zero, digits, or
- * everything to an overflow. This file knows which values it would merge, so that the writer keeps them apart.
+ * everything to an overflow. For processors, a product and a sum become one operation with one rounding. The writer
+ * keeps apart what would be merged.
  */
+import type { Emitter } from "./emitter.js";
 import type { Operand } from "./operand.js";
+import type { BinaryOperation } from "./operations.js";
 
-/** `shifted`: a sum with a constant is in it. `scaled`: a factor that is constant. `quotient`: made by a division. */
-export type Trait = "constant" | "zero" | "shifted" | "scaled" | "quotient";
+/**
+ * `shifted`: a sum with a constant is in it. `scaled`: a factor that is constant. `product` and `quotient`: made by a
+ * multiplication or a division.
+ */
+export type Trait = "constant" | "zero" | "negative zero" | "shifted" | "scaled" | "product" | "quotient";
 
-/** Operations that XLA merges with others of the same trait. */
-export const mergedBy: Readonly<Partial<Record<string, "shifted" | "scaled">>> = {
-  add: "shifted",
-  subtract: "shifted",
-  multiply: "scaled",
-  divide: "scaled",
+type Merged = Extract<BinaryOperation, "add" | "subtract" | "multiply" | "divide">;
+
+/** The trait of what an operation with a constant makes, and that of what it makes in any case. */
+const traitsOf: Readonly<Record<Merged, readonly [ofConstants: Trait, own?: Trait]>> = {
+  add: ["shifted"],
+  subtract: ["shifted"],
+  multiply: ["scaled", "product"],
+  divide: ["scaled", "quotient"],
 };
 
+export const isMerged = (operation: BinaryOperation): operation is Merged =>
+  Object.hasOwn(traitsOf, operation);
+
+/** What is known of the values of a text. */
 export class Traits {
   readonly #traits = new Map<string, ReadonlySet<Trait>>();
 
@@ -24,35 +36,66 @@ export class Traits {
   }
 
   /** @returns `x` */
-  mark(x: Operand, ...traits: readonly Trait[]): Operand {
+  mark(x: Operand, traits: readonly Trait[]): Operand {
     this.#traits.set(x.name, new Set(traits));
     return x;
   }
 
-  /** Notes that `x` holds the elements of another operand. @returns `x` */
+  /** Notes a constant; `value` is undefined if its elements differ. @returns `x` */
+  markConstant(x: Operand, value: unknown): Operand {
+    const zero = Object.is(value, -0) ? "negative zero" : "zero";
+    return this.mark(x, Number(value) === 0 ? ["constant", zero] : ["constant"]);
+  }
+
+  /** Notes that `x` holds elements of another operand, or their negatives. @returns `x` */
   copy(x: Operand, { name }: Operand): Operand {
     const traits = this.#traits.get(name);
     if (traits !== undefined) this.#traits.set(x.name, traits);
     return x;
   }
-
-  /** Whether an operation would be merged with the one that made its operand `x`. */
-  merges(operation: string, x: Operand, other: Operand): boolean {
-    const trait = mergedBy[operation];
-    if (trait === undefined) return false;
-    if (operation === "divide" && this.has(x, "quotient")) return true;
-    return this.has(x, trait) && (this.has(other, "constant") || this.has(other, trait));
-  }
-
-  /** Notes what an operation has made of its operands. @returns its result */
-  made(operation: string, result: Operand, operands: readonly Operand[]): Operand {
-    const trait = mergedBy[operation];
-    if (trait === undefined) return result;
-    const isMarked = operands.some((x) => this.has(x, "constant") || this.has(x, trait));
-    return this.mark(
-      result,
-      ...(isMarked ? [trait] : []),
-      ...(operation === "divide" ? (["quotient"] as const) : []),
-    );
-  }
 }
+
+/** Emits an operation of floats. @param emit appends the operation itself */
+export function emitApart(
+  emitter: Emitter,
+  traits: Traits,
+  operation: Merged,
+  [a, b]: readonly [Operand, Operand],
+  emit: (a: Operand, b: Operand) => Operand,
+): Operand {
+  const isSum = operation === "add" || operation === "subtract";
+  if (isSum) {
+    const sum = sumWithZero(emitter, traits, operation, a, b);
+    if (sum !== undefined) return sum;
+  }
+  const [ofConstants, own] = traitsOf[operation];
+  const apart = (x: Operand, other: Operand): Operand => {
+    if (isSum && emitter.options.isProcessor && traits.has(x, "product")) return emitter.rounded(x);
+    if (operation === "divide" && traits.has(x, "quotient")) return emitter.fence(x);
+    const meets = traits.has(other, "constant") || traits.has(other, ofConstants);
+    return meets && traits.has(x, ofConstants) ? emitter.fence(x) : x;
+  };
+  const made = emit(apart(a, b), apart(b, a));
+  const isMarked = [a, b].some((x) => traits.has(x, "constant") || traits.has(x, ofConstants));
+  return traits.mark(made, [...(isMarked ? [ofConstants] : []), ...(own === undefined ? [] : [own])]);
+}
+
+/** A sum or difference with a constant of zeros, which is what it changes: the sign of a zero. */
+function sumWithZero(
+  emitter: Emitter,
+  traits: Traits,
+  operation: "add" | "subtract",
+  a: Operand,
+  b: Operand,
+): Operand | undefined {
+  const [right, rightNegative] = [traits.has(b, "zero"), traits.has(b, "negative zero")];
+  if (right || rightNegative) return right === (operation === "add") ? positiveZeros(emitter, a) : a;
+  const [left, leftNegative] = [traits.has(a, "zero"), traits.has(a, "negative zero")];
+  if (!left && !leftNegative) return undefined;
+  const signed = operation === "add" ? b : emitter.unary("negate", b);
+  return left ? positiveZeros(emitter, signed) : signed;
+}
+
+/** x with +0 for both zeros. */
+const positiveZeros = (emitter: Emitter, x: Operand): Operand =>
+  emitter.select(emitter.compare("EQ", x, 0), emitter.like(x, 0), x);
