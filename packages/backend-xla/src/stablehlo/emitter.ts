@@ -185,19 +185,30 @@ export class Emitter {
     );
   }
 
-  /** Its operand, a float: rounded to what it is, which costs nothing and is not seen through. */
+  /**
+   * Its operand, a float, rounded to a format that holds every number of its dtype: that costs nothing, and is not seen
+   * through. One more bit of the exponent is for constants, whose subnormal numbers XLA would round to 0.
+   */
   fence(x: Operand): Operand {
     const { bits, fractionBits } = floatFormats[dtypeOf(x) as FloatDType];
-    const format = `e${bits - fractionBits - 1}m${fractionBits}`;
+    const format = `e${bits - fractionBits}m${fractionBits}`;
     return this.emit(
       `stablehlo.reduce_precision ${x.name}, format = ${format} : ${typeText(x.type)}`,
       x.type,
     );
   }
 
-  /** Its operand, a float, in a way that a sum with it is rounded apart: where it is no NaN. */
-  rounded(x: Operand): Operand {
-    return this.select(this.compare("EQ", x, x), x, Number.NaN);
+  /**
+   * A product of floats, where a sum reads it. Processors would round the two once; they do not where a selection is
+   * between them, here of what is not NaN.
+   */
+  roundedProduct(x: Operand): Operand {
+    return this.options.isProcessor ? this.select(this.compare("EQ", x, x), x, Number.NaN) : x;
+  }
+
+  /** x with +0 for both zeros. */
+  positiveZeros(x: Operand): Operand {
+    return this.select(this.compare("EQ", x, 0), this.like(x, 0), x);
   }
 
   // ---- movement

@@ -4,7 +4,6 @@
  * everything to an overflow. For processors, a product and a sum become one operation with one rounding. The writer
  * keeps apart what would be merged.
  */
-import type { Emitter } from "./emitter.js";
 import type { Operand } from "./operand.js";
 import type { BinaryOperation } from "./operations.js";
 
@@ -55,9 +54,17 @@ export class Traits {
   }
 }
 
+/** The operations that keep others apart. */
+export interface Separators {
+  unary(operation: "negate", x: Operand): Operand;
+  fence(x: Operand): Operand;
+  roundedProduct(x: Operand): Operand;
+  positiveZeros(x: Operand): Operand;
+}
+
 /** Emits an operation of floats. @param emit appends the operation itself */
 export function emitApart(
-  emitter: Emitter,
+  emitter: Separators,
   traits: Traits,
   operation: Merged,
   [a, b]: readonly [Operand, Operand],
@@ -70,7 +77,7 @@ export function emitApart(
   }
   const [ofConstants, own] = traitsOf[operation];
   const apart = (x: Operand, other: Operand): Operand => {
-    if (isSum && emitter.options.isProcessor && traits.has(x, "product")) return emitter.rounded(x);
+    if (isSum && traits.has(x, "product")) return emitter.roundedProduct(x);
     if (operation === "divide" && traits.has(x, "quotient")) return emitter.fence(x);
     const meets = traits.has(other, "constant") || traits.has(other, ofConstants);
     return meets && traits.has(x, ofConstants) ? emitter.fence(x) : x;
@@ -82,20 +89,16 @@ export function emitApart(
 
 /** A sum or difference with a constant of zeros, which is what it changes: the sign of a zero. */
 function sumWithZero(
-  emitter: Emitter,
+  emitter: Separators,
   traits: Traits,
   operation: "add" | "subtract",
   a: Operand,
   b: Operand,
 ): Operand | undefined {
   const [right, rightNegative] = [traits.has(b, "zero"), traits.has(b, "negative zero")];
-  if (right || rightNegative) return right === (operation === "add") ? positiveZeros(emitter, a) : a;
+  if (right || rightNegative) return right === (operation === "add") ? emitter.positiveZeros(a) : a;
   const [left, leftNegative] = [traits.has(a, "zero"), traits.has(a, "negative zero")];
   if (!left && !leftNegative) return undefined;
   const signed = operation === "add" ? b : emitter.unary("negate", b);
-  return left ? positiveZeros(emitter, signed) : signed;
+  return left ? emitter.positiveZeros(signed) : signed;
 }
-
-/** x with +0 for both zeros. */
-const positiveZeros = (emitter: Emitter, x: Operand): Operand =>
-  emitter.select(emitter.compare("EQ", x, 0), emitter.like(x, 0), x);
