@@ -60,7 +60,7 @@ export async function compileProgram(
     bound,
     layout: state?.layout ?? NO_STATE,
     isDonating,
-    options: { tf32 },
+    options: { tf32, isProcessor: client.platform.toLowerCase() === "cpu" },
   });
   const executable = await compileKept(engine, module);
   try {
