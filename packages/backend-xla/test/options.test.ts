@@ -15,9 +15,9 @@ describe("xla", () => {
     [
       { device: "cuda" },
       "MP_BACKEND_UNAVAILABLE",
-      /no PJRT plugin for cuda; .*mp-libxla (-- )?install cuda13/,
+      /no PJRT plugin for cuda; .*mp-libxla(\.js)? install cuda13/,
     ],
-    [{}, "MP_BACKEND_UNAVAILABLE", /mp-libxla (-- )?install cuda13/],
+    [{}, "MP_BACKEND_UNAVAILABLE", /mp-libxla(\.js)? install cuda13/],
     [{ device: "cpu" }, "MP_BACKEND_UNAVAILABLE", /no PJRT plugin for cpu; .*option plugin/],
     [{ device: "tpu" }, "MP_INVALID_ARGUMENT", /device/],
     [{ donate: 1 }, "MP_INVALID_ARGUMENT", /donate/],
