@@ -56,6 +56,22 @@ describe("parseCommandLine", () => {
     });
   });
 
+  it("compiles for a GPU that is not here, and still times compilation", () => {
+    expect(parse("compile --target h200 w1 w4:layers=2 --precision mixed_float16")).toMatchObject({
+      target: "h200",
+      workloads: [{ workload: "w1" }, { workload: "w4", sizes: { layers: 2 } }],
+      scenarios: [],
+      precision: "mixed_float16",
+    });
+    expect(parse("compile --target b200")?.workloads).toHaveLength(5);
+    expect(parse("compile")).toMatchObject({ target: undefined, scenarios: ["compile"] });
+    expect(() => parse("w1 --target h200")).toThrow(
+      new UsageError("--target: expected compile and workloads, got w1"),
+    );
+    expect(() => parse("compile memory --target h200")).toThrow(UsageError);
+    expect(() => parse("compile --target v100")).toThrow(/expected a100, h100/);
+  });
+
   it("takes options for CUDA", () => {
     const flags = ["w5", "--device", "cuda", "--cuda", '{"tf32":true}'];
     expect(parseCommandLine(flags, defaults)?.choice).toMatchObject({

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { GPU_TARGETS, type GpuTargetName } from "@mp/backend-xla/compile";
 import {
   choice,
   type Flag,
@@ -49,12 +50,26 @@ const cudaFlag: Flag<EngineChoice["cuda"]> = {
   },
 };
 
+const TARGETS = Object.keys(GPU_TARGETS) as readonly GpuTargetName[];
+
+const targetFlag: Flag<GpuTargetName | undefined> = {
+  help: `compile for a GPU that is not here, with \`compile\`: ${TARGETS.join(", ")}`,
+  argument: "GPU",
+  default: undefined,
+  parse: (name) => {
+    const target = TARGETS.find((known) => known === name);
+    if (target === undefined) throw new FlagError(`expected ${TARGETS.join(", ")}`);
+    return target;
+  },
+};
+
 const flags = {
   backend: choice(ENGINES, { default: "ort", help: "the engine of ours" }),
   against: againstFlag,
   precision: choice(PRECISIONS, { default: "float32", help: "of all sides" }),
   device: choice(DEVICES, { default: "cpu", help: "of ours and PyTorch's" }),
   cuda: cudaFlag,
+  target: targetFlag,
   threads: integer({ default: availableParallelism(), help: "of all sides" }),
   rounds: integer({ help: "fresh processes of each side; 3 unless given" }),
   warmup: integer({ help: "steps before the timed ones; 3 unless given" }),
@@ -74,7 +89,10 @@ const flags = {
 type Values = FlagValues<typeof flags>;
 
 export interface BenchOptions
-  extends Pick<Values, "precision" | "seconds" | "idleSeconds" | "operators" | "largestBatch" | "quick"> {
+  extends Pick<
+    Values,
+    "precision" | "seconds" | "idleSeconds" | "operators" | "largestBatch" | "quick" | "target"
+  > {
   readonly workloads: readonly SizedWorkload[];
   readonly scenarios: readonly string[];
   /** The peers to run for comparison. */
@@ -97,6 +115,9 @@ WHAT is any of
                        what the parts of our own step cost
 and w1, w2 and all of the last when nothing is named. A workload's sizes may be chosen: w2:cells=1024,batch=128.
 
+compile --target GPU [WORKLOAD …]
+                       steps compiled for a GPU that is not here, in float32 and in the precision
+
 ${Object.entries(flags).map(helpLine).join("\n")}
 `;
 
@@ -105,6 +126,9 @@ function helpLine([key, flag]: readonly [string, Flag<unknown>]): string {
   const isGiven = flag.argument !== undefined && flag.default !== undefined && flag !== againstFlag;
   return `  ${words} ${flag.help}${isGiven ? `; default ${flag.default}` : ""}`;
 }
+
+/** The workloads of `compile --target` when none is named. */
+const COMPILED: readonly string[] = ["w1", "w2", "w3", "w4", "w5"];
 
 const EVERYTHING: readonly string[] = ["w1", "w2", ...Object.keys(SCENARIOS)];
 
@@ -115,7 +139,7 @@ export function parseCommandLine(
 ): BenchOptions | undefined {
   const { values, positionals } = parse(argv);
   if (values.help) return undefined;
-  const words = positionals.length === 0 ? EVERYTHING : positionals;
+  const words = chooseWords(positionals, values);
   const workloads = words.map(workloadAt);
   const unknown = words.find((word, at) => workloads[at] === undefined && !Object.hasOwn(SCENARIOS, word));
   if (unknown !== undefined) {
@@ -135,6 +159,16 @@ export function parseCommandLine(
     python: python ?? defaults.python,
     results: results ?? defaults.results,
   };
+}
+
+/** The words of `compile --target` but for the first. */
+function chooseWords(given: readonly string[], { target }: Values): readonly string[] {
+  if (target === undefined) return given.length === 0 ? EVERYTHING : given;
+  const [first, ...workloads] = given;
+  const other = workloads.find((word) => workloadAt(word) === undefined);
+  if (first !== "compile" || other !== undefined)
+    throw new UsageError(`--target: expected compile and workloads, got ${other ?? first ?? "nothing"}`);
+  return workloads.length === 0 ? COMPILED : workloads;
 }
 
 function refuseCombinations({ backend, device, against, precision }: Values): void {

@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { HELP, parseCommandLine, UsageError } from "./command-line.js";
 import { compareWorkload, formatRun, formatWorkload, type WorkloadResult } from "./compare.js";
+import { compileFor } from "./compile-for.js";
 import { dissect, formatScenario, type ScenarioResult } from "./dissect.js";
 import { ProcessFailed } from "./fresh-process.js";
 import { thisMachine } from "./machine.js";
@@ -20,6 +21,19 @@ async function bench(argv: readonly string[]): Promise<void> {
   const machine = thisMachine();
   const { processor, cores, memoryGigabytes, node } = machine;
   console.log(`${processor}, ${cores} cores, ${memoryGigabytes} GB, node ${node}`);
+  const command = `npm run bench -- ${withoutPaths(argv).join(" ")}`;
+  if (options.target !== undefined) {
+    const compiled = await compileFor(options.target, options);
+    const parts = [
+      "compile",
+      options.target,
+      ...options.workloads.map(displayName),
+      compiled.at(-1)?.precision,
+    ];
+    const path = writeBenchResult(options.results, fileName(parts), { date, command, machine, compiled });
+    console.log(`\nwritten to ${path}`);
+    return;
+  }
   const workloads: WorkloadResult[] = [];
   const scenarios: ScenarioResult[] = [];
   for (const workload of options.workloads) {
@@ -40,8 +54,7 @@ async function bench(argv: readonly string[]): Promise<void> {
   parts.push(options.choice.engine);
   if (options.workloads.length > 0) parts.push(options.precision);
   parts.push(...options.against);
-  const command = `npm run bench -- ${withoutPaths(argv).join(" ")}`;
-  const path = writeBenchResult(options.results, parts.join("-").replaceAll(/[:=,]/g, "-"), {
+  const path = writeBenchResult(options.results, fileName(parts), {
     date,
     command,
     machine,
@@ -50,6 +63,9 @@ async function bench(argv: readonly string[]): Promise<void> {
   });
   console.log(`\nwritten to ${path}`);
 }
+
+const fileName = (parts: readonly (string | undefined)[]): string =>
+  parts.join("-").replaceAll(/[:=,]/g, "-");
 
 /** The command line without paths: a result says how it was made, but not where files are on the user's disk. */
 function withoutPaths(argv: readonly string[]): readonly string[] {

@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { WorkloadResult } from "./compare.js";
+import type { CompiledWorkload } from "./compile-workload.js";
 import type { ScenarioResult } from "./dissect.js";
 import type { Machine } from "./machine.js";
 
@@ -10,8 +11,10 @@ export interface BenchResult {
   readonly date: string;
   readonly command: string;
   readonly machine: Machine;
-  readonly workloads: readonly WorkloadResult[];
-  readonly scenarios: readonly ScenarioResult[];
+  readonly workloads?: readonly WorkloadResult[];
+  readonly scenarios?: readonly ScenarioResult[];
+  /** Steps that were compiled for a GPU and run nowhere. */
+  readonly compiled?: readonly CompiledWorkload[];
 }
 
 /**

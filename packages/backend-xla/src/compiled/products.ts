@@ -72,7 +72,8 @@ function mayUseTf32(product: HloInstruction): boolean {
   const precision = messageAt(product.message, 51);
   const algorithm = numberAt(precision, 2);
   if (algorithm !== 0) return isF32(product) && algorithm !== F32_ALGORITHM;
-  const asked = numbersAt(precision, 1);
+  // What a library adds to the product, such as a bias, asks for nothing.
+  const asked = numbersAt(precision, 1).slice(0, 2);
   return isF32(product) && !(asked.length > 0 && asked.every((each) => each === HIGHEST));
 }
 
@@ -92,7 +93,8 @@ function gemmConfig({ config }: HloInstruction): GemmConfig {
 function mayCallUseTf32(call: HloInstruction): boolean {
   const { operand_precision: asked = [], algorithm = "ALG_UNSET" } = gemmConfig(call).precision_config ?? {};
   if (algorithm !== "ALG_UNSET") return isF32(call) && algorithm !== "ALG_DOT_F32_F32_F32";
-  return isF32(call) && !(asked.length > 0 && asked.every((each) => each === "HIGHEST"));
+  const both = asked.slice(0, 2);
+  return isF32(call) && !(both.length > 0 && both.every((each) => each === "HIGHEST"));
 }
 
 const sizesOf = (operand: HloInstruction | undefined): readonly number[] => operand?.shape.sizes ?? [];

@@ -47,7 +47,7 @@ function written(result: HloInstruction): number {
   if (VIEWS.has(result.opcode)) return result.operands.reduce((sum, operand) => sum + written(operand), 0);
   // Memory that a library works in is no result.
   const results = result.shape.parts.length > 0 ? result.shape.parts : [result.shape];
-  const isScratch = (type: string): boolean => result.opcode === "custom-call" && type === "s8";
+  const isScratch = (type: string): boolean => result.opcode === "custom-call" && /^[su]8$/.test(type);
   return results.reduce((sum, { type, bytes }) => sum + (isScratch(type) ? 0 : bytes), 0);
 }
 

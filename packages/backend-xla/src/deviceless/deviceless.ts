@@ -10,7 +10,7 @@ import {
 import { defineBackend } from "@mp/graph/backend";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/index.js";
-import { EXACT_FLAGS } from "../flags.js";
+import { DEVICE_FLAGS } from "../flags.js";
 import { locatePlugin } from "../library.js";
 import { writeModule } from "../module.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
@@ -88,11 +88,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
         isDonating: options.donate,
         options: { tf32: options.tf32 },
       });
-      const program = await topology.compile(module.text, {
-        ...EXACT_FLAGS,
-        ...TRITON_FLAGS,
-        ...options.flags,
-      });
+      const program = await topology.compile(module.text, { ...DEVICE_FLAGS.cuda, ...options.flags });
       options.onCompiled({
         graph: composed,
         step: readCompiled(program),
@@ -112,11 +108,6 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
     close: () => topology.release(),
   });
 }
-
-/** Results that are the same in every run do without Triton's products otherwise, and then need a GPU to compile. */
-const TRITON_FLAGS: Flags = {
-  xla_gpu_experimental_deterministic_ops_triton: "DETERMINISTIC_OPS_TRITON_MODE_UNCHECKED",
-};
 
 function zerosOf({ dtype, shape }: ValueType): HostTensor {
   const data = new hostArrayOf[dtype](elementCount(shape, "deviceless"));

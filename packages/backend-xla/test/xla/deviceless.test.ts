@@ -1,0 +1,214 @@
+import {
+  type Backend,
+  float32,
+  mixedBfloat16,
+  mixedFloat16,
+  type Precision,
+  sgd,
+  tensor,
+  trainer,
+} from "@mp/core";
+import { relu } from "@mp/core/ops";
+import { type DType, type Graph, GraphBuilder } from "@mp/graph";
+import { dense, meanSquaredError } from "@mp/nn";
+import { beforeAll, describe, expect, it } from "vitest";
+import {
+  type CompiledGraph,
+  type DevicelessOptions,
+  deviceless,
+  GPU_TARGETS,
+  type ProductGroup,
+  type StepFigures,
+  stepBound,
+  stepFigures,
+} from "../../src/compile.js";
+import { captureGraphs } from "./captured-graphs.js";
+
+/** The most kernels of a step of the MLP, with its state donated. */
+const KEPT_KERNELS = { float32: 60, mixed_bfloat16: 60, mixed_float16: 62 };
+const GRAPHS = 60;
+
+const HALVES: readonly string[] = ["bf16", "f16"];
+
+type Changes = Partial<Omit<DevicelessOptions, "target" | "onCompiled">>;
+
+/** What `run` had compiled for an H200. */
+async function compiledBy(changes: Changes, run: (backend: Backend) => Promise<unknown>) {
+  const compiled: CompiledGraph[] = [];
+  const backend = await deviceless({
+    target: "h200",
+    onCompiled: (graph) => compiled.push(graph),
+    ...changes,
+  });
+  await run(backend);
+  await backend.dispose();
+  const last = compiled.at(-1);
+  if (last === undefined) throw new Error("nothing was compiled");
+  return last;
+}
+
+const compileGraph = async (graph: Graph, changes: Changes = {}): Promise<StepFigures> =>
+  stepFigures((await compiledBy(changes, (backend) => backend.compile(graph))).step);
+
+const SIZE = 1024;
+const BATCH = 256;
+
+/** A step of an MLP of 4 dense layers of 1024, as bench's W1. */
+const mlpStep = (precision: Precision, changes: Changes = {}): Promise<CompiledGraph> =>
+  compiledBy(changes, async (backend) => {
+    const layer = dense(SIZE, SIZE);
+    const ones = (...shape: readonly number[]) =>
+      tensor(new Float32Array(shape.reduce((a, b) => a * b)).fill(1), shape);
+    const training = await trainer({
+      backend,
+      precision,
+      params: Array.from({ length: 4 }, () => ({ kernel: ones(SIZE, SIZE), bias: ones(SIZE) })),
+      optimizer: sgd({ learningRate: 1 }),
+      loss: (weights, { x, y }) =>
+        meanSquaredError(
+          weights.reduce((input, own, index) => layer.apply(own, index === 0 ? input : relu(input)), x),
+          y,
+        ),
+      onWarning: () => undefined,
+    });
+    await training.step({ x: ones(BATCH, SIZE), y: ones(BATCH, SIZE) });
+    await training.dispose();
+  });
+
+/** The products that are not what was meant. */
+const wrongProducts = ({ products }: StepFigures): readonly ProductGroup[] =>
+  products.filter(({ operands, sum, mayUseTf32 }) => {
+    const isHalf = operands.some((type) => HALVES.includes(type));
+    return mayUseTf32 || (isHalf && (operands[0] !== operands[1] || sum !== "f32"));
+  });
+
+/** Bytes of floats; a cast to fewer rounds. */
+const WIDTH: Readonly<Partial<Record<DType, number>>> = { f32: 4, f16: 2, bf16: 2, f8e4m3: 1, f8e5m2: 1 };
+/** XLA's names where they differ. */
+const XLA_NAMES: Readonly<Partial<Record<DType, string>>> = { f8e4m3: "f8e4m3fn" };
+
+/** The dtypes that a graph's casts round to, once for each cast. */
+const roundingCasts = ({ nodes }: Graph): readonly string[] =>
+  nodes.flatMap(({ op, inputs, outputs }) => {
+    const [from, to] = [inputs[0]?.dtype, outputs[0]?.dtype];
+    if (op !== "Cast" || from === undefined || to === undefined) return [];
+    return (WIDTH[to] ?? 8) < (WIDTH[from] ?? 0) ? [XLA_NAMES[to] ?? to] : [];
+  });
+
+/** The casts to a type that the kernels contain. */
+const keptCasts = ({ casts }: StepFigures, to: string): number =>
+  Object.entries(casts).reduce((sum, [cast, count]) => sum + (cast.endsWith(` -> ${to}`) ? count : 0), 0);
+
+/** f32 to a half and back. */
+function roundTrip(half: "f16" | "bf16"): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype: "f32", shape: [1024] }, "batch");
+  const narrow = builder.emitOne("Cast", [x], { to: half });
+  return builder.finish({ y: builder.emitOne("Cast", [narrow], { to: "f32" }) });
+}
+
+function product(dtype: "f32" | "f16" | "bf16"): Graph {
+  const builder = new GraphBuilder();
+  const a = builder.input("a", { dtype, shape: [256, 256] }, "batch");
+  return builder.finish({ y: builder.emitOne("MatMul", [a, a], {}) });
+}
+
+describe("graphs of conformance cases, compiled for an H200", () => {
+  it("compile, and keep products and casts", async () => {
+    const graphs = await captureGraphs(GRAPHS);
+    expect(graphs).toHaveLength(GRAPHS);
+    const compiled: CompiledGraph[] = [];
+    const backend = await deviceless({ target: "h200", onCompiled: (graph) => compiled.push(graph) });
+    const wrong: unknown[] = [];
+    for (const { id, graph } of graphs) {
+      await backend.compile(graph);
+      const { step } = compiled.at(-1) as CompiledGraph;
+      const figures = stepFigures(step);
+      wrong.push(...wrongProducts(figures).map((found) => [id, found]));
+      // Casts that are alike may be one, in one kernel.
+      wrong.push(...roundingCasts(graph).filter((to) => keptCasts(figures, to) === 0));
+    }
+    await backend.dispose();
+    expect(wrong).toEqual([]);
+  });
+});
+
+describe("products and casts of an H200", () => {
+  it.each(["f16", "bf16"] as const)(
+    "keeps a cast to %s and back, which excess precision drops",
+    async (half) => {
+      const graph = roundTrip(half);
+      expect(keptCasts(await compileGraph(graph), half)).toBe(1);
+      const dropped = await compileGraph(graph, { flags: { xla_allow_excess_precision: true } });
+      expect(keptCasts(dropped, half)).toBe(0);
+    },
+  );
+
+  it("multiplies f32 without TF32 unless that is asked for", async () => {
+    expect(wrongProducts(await compileGraph(product("f32")))).toEqual([]);
+    const rounded = await compileGraph(product("f32"), { tf32: true });
+    expect(wrongProducts(rounded)).toMatchObject([{ operands: ["f32", "f32"], mayUseTf32: true }]);
+  });
+
+  it.each(["f16", "bf16"] as const)("multiplies two of %s and sums in f32", async (half) => {
+    expect((await compileGraph(product(half))).products).toMatchObject([
+      { operands: [half, half], sum: "f32", count: 1 },
+    ]);
+  });
+});
+
+describe("a step of an MLP, compiled for an H200", () => {
+  const steps: Record<string, CompiledGraph> = {};
+  beforeAll(async () => {
+    steps["float32"] = await mlpStep(float32());
+    steps["mixed_bfloat16"] = await mlpStep(mixedBfloat16());
+    steps["mixed_float16"] = await mlpStep(mixedFloat16());
+  });
+  const stepOf = (precision: string): CompiledGraph => {
+    const step = steps[precision];
+    if (step === undefined) throw new Error(precision);
+    return step;
+  };
+
+  it.each(Object.entries(KEPT_KERNELS))("takes few kernels in %s", (precision, most) => {
+    const figures = stepFigures(stepOf(precision).step);
+    expect(figures.kernels).toBeLessThanOrEqual(most);
+    expect(figures.unknownLoops).toBe(0);
+  });
+
+  it.each([
+    ["float32", "f32"],
+    ["mixed_bfloat16", "bf16"],
+    ["mixed_float16", "f16"],
+  ])("has 11 products of its type in %s", (precision, type) => {
+    const figures = stepFigures(stepOf(precision).step);
+    expect(wrongProducts(figures)).toEqual([]);
+    expect(figures.products).toMatchObject([{ count: 11, operands: [type, type], sum: "f32" }]);
+    // Forward, and both gradients but that of the batch.
+    expect(figures.products[0]?.flops).toBe(11 * 2 * BATCH * SIZE ** 2);
+  });
+
+  it.each([
+    ["mixed_bfloat16", "bf16"],
+    ["mixed_float16", "f16"],
+  ])("keeps the casts of %s", (precision, half) => {
+    const { graph, step } = stepOf(precision);
+    expect(keptCasts(stepFigures(step), half)).toBeGreaterThanOrEqual(roundingCasts(graph).length);
+  });
+
+  it("takes over the memory of its state, unless that is kept", async () => {
+    const parameters = 4 * (4 * SIZE ** 2 + 4 * SIZE);
+    expect(stepFigures(stepOf("float32").step).memory.aliased).toBeGreaterThanOrEqual(parameters);
+    const kept = await mlpStep(float32(), { donate: false });
+    expect(kept.step.memory.aliased).toBe(0);
+  });
+
+  it("moves fewer bytes in halves, and has a lower bound", () => {
+    const [wide, half] = ["float32", "mixed_bfloat16"].map((precision) => stepOf(precision).step);
+    if (wide === undefined || half === undefined) throw new Error("not compiled");
+    expect(stepFigures(half).bytes).toBeLessThan(stepFigures(wide).bytes);
+    const { published } = GPU_TARGETS.h200;
+    expect(stepBound(half, published).boundMs).toBeLessThan(stepBound(wide, published).boundMs);
+    expect(stepBound(wide, published).productsMs).toBeCloseTo((11 * 2 * BATCH * SIZE ** 2 * 1000) / 66.9e12);
+  });
+});
