@@ -88,10 +88,11 @@ function linesOf(
   { kernelShape, strides, dilations, pads }: PoolingWindow,
 ): readonly Line[] {
   return spatial.map((size, axis) => {
-    const [begin = 0, number = 1] = [pads[axis], windows[axis]];
-    const step = number === 1 ? size + begin : (strides[axis] ?? 1);
+    const [begin = 0, step = 1] = [pads[axis], strides[axis]];
+    // A single window begins at or before all elements.
+    if (windows[axis] === 1) return { step: size + begin, begin, overlap: 1 };
     const extent = windowExtent(kernelShape[axis] ?? 1, dilations[axis] ?? 1);
-    return { step, begin, overlap: Math.min(number, Math.ceil(extent / step)) };
+    return { step, begin, overlap: Math.ceil(extent / step) };
   });
 }
 
