@@ -5,6 +5,8 @@ import { type Ledger, Resource } from "./ledger.js";
 import type { Plugin } from "./plugin.js";
 import { bytesAt, Struct } from "./struct.js";
 
+const DELETER = koffi.proto("void (void *made)");
+
 export interface Executed {
   readonly outputs: readonly DeviceBuffer[];
   /** The event of the end of the run; the caller settles it. */
@@ -61,10 +63,7 @@ export class NativeExecutable extends Resource {
   serialize(): Uint8Array {
     const made = this.#plugin.call("Executable_Serialize", { executable: this.#executable });
     const bytes = bytesAt(made.pointer("serialized_bytes"), made.number("serialized_bytes_size"));
-    const remove = koffi.decode(
-      made.pointer("serialized_executable_deleter"),
-      koffi.proto("void (void *made)"),
-    );
+    const remove = koffi.decode(made.pointer("serialized_executable_deleter"), DELETER);
     remove(made.pointer("serialized_executable"));
     return bytes;
   }
