@@ -96,32 +96,31 @@ function linesOf(
   });
 }
 
-/** For each element the value of the last window to begin at or before it, if `back` is 0, or of one `back` before that. */
-function spread(
+/** Each value along an axis as many times as there are elements from one window to the next. */
+function repeatEach(emitter: Emitter, values: Operand, lines: readonly Line[]): Operand {
+  const [batch = 0, channels = 0, ...windows] = shapeOf(values);
+  const apart = lines.flatMap(({ step }, axis) => [windows[axis] ?? 0, step]);
+  const own = [0, 1, ...lines.map((_, axis) => 2 + 2 * axis)];
+  const wide = lines.map(({ step }, axis) => (windows[axis] ?? 0) * step);
+  const repeats = emitter.broadcast(values, [batch, channels, ...apart], own);
+  return emitter.reshape(repeats, [batch, channels, ...wide]);
+}
+
+/**
+ * For each element of `shape` the repeated value of the last window to begin at or before it, if `back` is 0, or of one
+ * `back` before that.
+ */
+function alignTo(
   emitter: Emitter,
-  values: Operand,
+  shape: Shape,
+  repeats: Operand,
   lines: readonly Line[],
   back: readonly number[],
-  shape: Shape,
   outside: number,
 ): Operand {
-  const [batch = 0, channels = 0, ...windows] = shapeOf(values);
-  const repeats = windows.flatMap((size, axis) => [size, lines[axis]?.step ?? 1]);
-  const own = [0, 1, ...windows.map((_, axis) => 2 + 2 * axis)];
-  const wide = windows.map((size, axis) => size * (lines[axis]?.step ?? 1));
-  const repeatedValues = emitter.reshape(emitter.broadcast(values, [batch, channels, ...repeats], own), [
-    batch,
-    channels,
-    ...wide,
-  ]);
-  const low = lines.map(({ step, begin }, axis) => (back[axis] ?? 0) * step - begin);
-  const high = wide.map((size, axis) => (shape[axis + 2] ?? 0) - size - (low[axis] ?? 0));
-  return emitter.pad(
-    repeatedValues,
-    emitter.splat(dtypeOf(values), outside),
-    [0, 0, ...low],
-    [0, 0, ...high],
-  );
+  const low = [0, 0, ...lines.map(({ step, begin }, axis) => (back[axis] ?? 0) * step - begin)];
+  const high = shapeOf(repeats).map((size, axis) => (shape[axis] ?? 0) - size - (low[axis] ?? 0));
+  return emitter.pad(repeats, emitter.splat(dtypeOf(repeats), outside), low, high);
 }
 
 /**
@@ -138,6 +137,7 @@ const maxPoolGradient: Lowering<"MaxPoolGradient"> = inF32((emitter, node, [dy, 
   const padding = [emitter.splat(dtypeOf(x), Number.NEGATIVE_INFINITY), emitter.splat("i32", 2 ** 31 - 1)];
   const found = foldWindows(emitter, [numbers, position], padding, window, shapeOf(dy), larger)[1] as Operand;
   const lines = linesOf(spatial, shapeOf(dy).slice(2), window);
+  const [places, values] = [repeatEach(emitter, found, lines), repeatEach(emitter, dy, lines)];
   const terms = lines
     .reduce<readonly (readonly number[])[]>(
       (all, { overlap }) =>
@@ -145,8 +145,8 @@ const maxPoolGradient: Lowering<"MaxPoolGradient"> = inF32((emitter, node, [dy, 
       [[]],
     )
     .map((back) => {
-      const isHere = emitter.compare("EQ", spread(emitter, found, lines, back, shape, -1), position);
-      return emitter.select(isHere, spread(emitter, dy, lines, back, shape, 0), 0);
+      const isHere = emitter.compare("EQ", alignTo(emitter, shape, places, lines, back, -1), position);
+      return emitter.select(isHere, alignTo(emitter, shape, values, lines, back, 0), 0);
     });
   return [terms.reduce((sum, term) => emitter.binary("add", sum, term))];
 });
