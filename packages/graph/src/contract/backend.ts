@@ -109,7 +109,7 @@ export interface Executable {
   /**
    * Runs once. `inputs` holds every graph input that is not bound to the state. Resolves to copies of the outputs that
    * are not bound, in the graph's order, after the state has been committed. Runs on one state are serialized. A failed
-   * run leaves the state unchanged.
+   * run leaves the state unchanged, unless the manifest says that runs overwrite it (`failedRuns`).
    */
   run(inputs: Readonly<Record<string, RunInput>>): Promise<Readonly<Record<string, HostTensor>>>;
   /** Runs once with the engine's profiler on. Present if the manifest declares `profile`. */

@@ -68,6 +68,13 @@ export interface BackendManifest {
    */
   readonly nextState?: "from-the-start" | "as-computed";
   /**
+   * What a run that fails within the engine, as for want of memory, does to the state: it leaves every slot as it was
+   * (`keep-state`, the default), or it may lose the state (`lose-state`), as an engine that overwrites it in place. A
+   * state that is lost throws MP_BACKEND_FAILED at every later use. Data that fail a run, such as an index out of range,
+   * keep the state on every engine.
+   */
+  readonly failedRuns?: "keep-state" | "lose-state";
+  /**
    * When the memory of an intermediate result is released: `freed` (default) after its last read, or
    * `kept-for-its-shape` until the last read of the last result of its shape. Estimates of a step's peak depend on it.
    */
