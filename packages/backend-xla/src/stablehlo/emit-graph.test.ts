@@ -38,6 +38,9 @@ describe("the text", () => {
     expect(constant(tensor(Uint8Array.of(1, 0, 0, 1), [2, 2], "bool"))).toBe(
       "%0 = stablehlo.constant dense<[[true, false], [false, true]]> : tensor<2x2xi1>",
     );
+    expect(constant(tensor(Float32Array.of(1, 1, 1), [3, 1]))).toBe(
+      '%0 = stablehlo.constant dense<"0x0000803F"> : tensor<3x1xf32>',
+    );
     expect(constant(tensor(new Float32Array(0), [0, 3]))).toBe(
       "%0 = stablehlo.constant dense<> : tensor<0x3xf32>",
     );

@@ -1,11 +1,16 @@
 import { type DType, decode, encode, type HostTensor, hostArrayOf, isFloat } from "@mp/graph";
 import { count } from "./operand.js";
 
-/** The text of the elements of a tensor: their bytes as hexadecimal digits, since decimals round. */
-export function literalText({ dtype, shape, data }: HostTensor): string {
+/**
+ * The text of the elements of a tensor: their bytes as hexadecimal digits, since decimals round. Equal elements are
+ * written once.
+ */
+export function literalText(value: HostTensor): string {
+  const { dtype, shape, data } = value;
   if (count(shape) === 0) return "dense<>";
-  if (dtype === "bool") return `dense<${boolsText(data as Uint8Array, shape)}>`;
-  return hexText(data);
+  const isUniform = uniformValue(value) !== undefined;
+  if (dtype === "bool") return `dense<${boolsText(data as Uint8Array, isUniform ? [] : shape)}>`;
+  return hexText(isUniform ? data.subarray(0, 1) : data);
 }
 
 /** The number that all elements are; undefined if they differ, or if there are none. */
