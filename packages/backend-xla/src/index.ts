@@ -13,7 +13,7 @@ export interface XlaOptions {
    * tests: ONNX Runtime and OpenVINO are faster there.
    */
   readonly device?: Device;
-  /** An absolute path to a PJRT plugin's library. Default: MP_XLA_PLUGIN. */
+  /** An absolute path to a PJRT plugin's library. Default: MP_XLA_PLUGIN, else the one that `mp-libxla` installed. */
   readonly plugin?: string;
   /**
    * Whether a run overwrites the state that it replaces, so that there is one copy of it. A run that then fails in the

@@ -8,7 +8,7 @@ import { Client, loadPlugin, type NamedOptions, unavailable } from "./pjrt/index
 export type Device = "cpu" | "cuda";
 
 /** What a user types to get the plugin of a GPU. */
-export const INSTALL_COMMAND: string = installCommand("cuda13");
+const INSTALL_COMMAND: string = installCommand("cuda13");
 
 /**
  * The path of the plugin's library: the given one, the value of MP_XLA_PLUGIN, or for CUDA the one that is installed.

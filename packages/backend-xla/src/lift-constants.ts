@@ -1,6 +1,6 @@
 import { byteLength, type Graph, type HostTensor, isNode } from "@mp/graph";
 
-export interface LiftedGraph {
+interface LiftedGraph {
   /** The graph with the constants as its last inputs. */
   readonly graph: Graph;
   readonly constants: readonly HostTensor[];

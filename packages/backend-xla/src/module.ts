@@ -13,7 +13,7 @@ import {
 } from "./stablehlo/index.js";
 import type { StateLayout } from "./state-layout.js";
 
-export interface ModuleParts {
+interface ModuleParts {
   /** Without composites. */
   readonly graph: Graph;
   readonly bound: Bound;

@@ -11,13 +11,13 @@ export const SMALL_BYTES = 4096;
 /** The most values of one buffer: a kernel that joins more would have too many operands. */
 const MOST_MEMBERS = 64;
 
-export interface PackedBuffer {
+interface PackedBuffer {
   readonly type: ValueType;
   /** The values in the buffer, by their index in the list. */
   readonly members: readonly number[];
 }
 
-export interface Location {
+interface Location {
   /** The index of the buffer. */
   readonly buffer: number;
   /** The first element there; undefined for a value with a buffer of its own. */

@@ -7,7 +7,7 @@ import type { NamedPacking, ProgramModule } from "./module.js";
 import { type Client, DeviceBuffer, type NativeExecutable, settle, settleAll } from "./pjrt/index.js";
 import type { DeviceState } from "./state.js";
 
-export interface ProgramParts {
+interface ProgramParts {
   readonly client: Client;
   readonly module: ProgramModule;
   readonly executable: NativeExecutable;

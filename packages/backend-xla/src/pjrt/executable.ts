@@ -7,7 +7,7 @@ import { bytesAt, Struct } from "./struct.js";
 
 const DELETER = koffi.proto("void (void *made)");
 
-export interface Executed {
+interface Executed {
   readonly outputs: readonly DeviceBuffer[];
   /** The event of the end of the run; the caller settles it. */
   readonly done: bigint;

@@ -8,7 +8,7 @@ import koffi from "koffi";
 import layout from "./layout.json" with { type: "json" };
 
 type Layout = typeof layout;
-export type StructName = keyof Layout;
+type StructName = keyof Layout;
 /** A struct that is the argument of the function of that name. */
 export type FunctionName = { [N in StructName]: Layout[N] extends { slot: number } ? N : never }[StructName];
 export type FieldName<N extends StructName> = keyof Layout[N]["fields"];
