@@ -22,8 +22,6 @@ export interface HloInstruction {
   readonly target: string;
   /** What the GPU's compiler notes about it, as JSON. */
   readonly config: string;
-  /** Where the graph's writer says that it comes from; often empty. */
-  readonly origin: string;
   /** The message, for what few instructions have. */
   readonly message: Message;
 }
@@ -83,7 +81,6 @@ function readInstruction(message: Message): Omit<HloInstruction, "operands" | "c
     kind: textAt(message, 11),
     target: textAt(message, 28),
     config: textAt(message, 43),
-    origin: textAt(messageAt(message, 7), 2),
     message,
   };
 }

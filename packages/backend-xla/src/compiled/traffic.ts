@@ -4,39 +4,71 @@
  * gathered from, and of a result that is updated in place, the part that is touched counts.
  */
 import type { HloInstruction } from "./hlo-module.js";
+import { countOf, type HloShape } from "./shape.js";
 
-/** Operations that read as much of their first operand as they return. */
+/** Operations that read as much of their first operand as is read of their result. */
 const PARTIAL = new Set(["slice", "dynamic-slice", "gather"]);
 const VIEWS = new Set(["bitcast", "get-tuple-element", "tuple", "optimization-barrier"]);
+/** Operations that read all of their operands for any part of their result, even where both are of one size. */
+const WHOLE = new Set([
+  "concatenate",
+  "convolution",
+  "custom-call",
+  "dot",
+  "pad",
+  "reduce",
+  "reduce-window",
+  "scatter",
+  "sort",
+]);
 
 export function kernelBytes(kernel: HloInstruction): number {
-  const read = [...new Set(kernel.operands)].reduce((sum, operand) => sum + readBy([kernel], operand), 0);
+  const read = [...new Set(kernel.operands)].reduce((sum, operand) => sum + readBy(kernel, operand), 0);
   return read + written(kernel);
 }
 
-/** What `users` read of a value together, at most all of it. */
-function readBy(users: readonly HloInstruction[], value: HloInstruction): number {
-  const read = users.reduce((sum, user) => sum + readByOne(user, value), 0);
-  return Math.min(value.shape.bytes, read);
+const elementsOf = ({ sizes }: HloShape): number => countOf(sizes);
+
+function readBy(kernel: HloInstruction, operand: HloInstruction): number {
+  const part = partOf(kernel, operand, () => 1);
+  return operand.shape.bytes * Math.min(1, part);
 }
 
-function readByOne(user: HloInstruction, value: HloInstruction): number {
-  const [first, ...others] = user.operands;
-  const isFirst = first === value && !others.includes(value);
-  if (isFirst && PARTIAL.has(user.opcode)) return user.shape.bytes;
+/** The part of a value in a fusion that the fusion's results need. */
+function neededPart(value: HloInstruction): number {
+  if (value.users.length === 0) return 1;
+  const part =
+    known.get(value) ?? value.users.reduce((sum, user) => sum + partOf(user, value, neededPart), 0);
+  known.set(value, Math.min(1, part));
+  return Math.min(1, part);
+}
+
+const known = new WeakMap<HloInstruction, number>();
+
+/**
+ * The part of an operand that an operation needs.
+ * @param needed the part of its result that is needed
+ */
+function partOf(
+  user: HloInstruction,
+  value: HloInstruction,
+  needed: (user: HloInstruction) => number,
+): number {
+  const { opcode, operands, shape } = user;
+  const isFirst = operands[0] === value && !operands.includes(value, 1);
+  const [from, to] = [elementsOf(value.shape), elementsOf(shape)];
+  if (isFirst && PARTIAL.has(opcode)) return (to * needed(user)) / Math.max(1, from);
   if (isFirst && changedPart(user) !== undefined) return 0;
-  if (user.opcode === "fusion") return readInside(user, value);
-  // A fusion's result that is a view of its operand is a copy.
-  if (VIEWS.has(user.opcode) && user.users.length > 0) return readBy(user.users, user);
-  return value.shape.bytes;
+  if (opcode === "fusion") return partInside(user, value);
+  return VIEWS.has(opcode) || (from === to && !WHOLE.has(opcode)) ? needed(user) : 1;
 }
 
-/** What the nodes of a fusion read of its operand. */
-function readInside(fusion: HloInstruction, value: HloInstruction): number {
+/** The part of a fusion's operand that its nodes need. */
+function partInside(fusion: HloInstruction, value: HloInstruction): number {
   const inner = fusion.called[0]?.instructions ?? [];
   return inner
     .filter(({ opcode, parameter }) => opcode === "parameter" && fusion.operands[parameter] === value)
-    .reduce((sum, parameter) => sum + readBy(parameter.users, parameter), 0);
+    .reduce((sum, parameter) => sum + neededPart(parameter), 0);
 }
 
 function written(result: HloInstruction): number {

@@ -86,7 +86,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
         bound,
         layout: state ?? new StateLayout({}),
         isDonating: options.donate,
-        options: { tf32: options.tf32 },
+        options: { tf32: options.tf32, isProcessor: false },
       });
       const program = await topology.compile(module.text, { ...DEVICE_FLAGS.cuda, ...options.flags });
       options.onCompiled({
