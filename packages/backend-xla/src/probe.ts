@@ -1,5 +1,13 @@
 /** What a plugin does to numbers, found by one small program; the manifest says it, or the plugin is refused. */
-import { type ComputeDType, GraphBuilder, type HostTensor, hostArrayOf, tensor, type Value } from "@mp/graph";
+import {
+  type ComputeDType,
+  encodeArray,
+  GraphBuilder,
+  type HostTensor,
+  hostArrayOf,
+  tensor,
+  type Value,
+} from "@mp/graph";
 import { resolveBindings } from "@mp/graph/internal";
 import { compileProgram, type EngineOptions } from "./backend.js";
 import { ConstantPool } from "./constant-pool.js";
@@ -31,6 +39,21 @@ const through =
   (builder, [x]) =>
     builder.emitOne("Cast", [builder.emitOne("Cast", [x as Value], { to: half })], { to: "f32" });
 
+/** A sum that needs one bit more than the half has, less its first term. */
+function chain(half: "f16" | "bf16"): Question {
+  const [large, one] = [half === "f16" ? 2048 : 256, 1].map((number) => {
+    return tensor(encodeArray(half, Float32Array.of(number)), [1], half);
+  }) as [HostTensor, HostTensor];
+  return {
+    emit: (builder, [x, y]) => {
+      const sum = builder.emitOne("Add", [x as Value, y as Value], {});
+      return builder.emitOne("Sub", [sum, x as Value], {});
+    },
+    inputs: [large, one],
+    right: encodeArray(half, Float32Array.of(0)),
+  };
+}
+
 const INFINITY = Number.POSITIVE_INFINITY;
 
 /** Questions whose wrong answer makes a plugin unusable, by what it does then. */
@@ -45,6 +68,8 @@ const FAULTS: Readonly<Record<string, Question>> = {
     inputs: [f32(3.4e38, 1 + 2 ** -10)],
     right: Float32Array.of(INFINITY, 1),
   },
+  "does not round between additions in f16": chain("f16"),
+  "does not round between additions in bf16": chain("bf16"),
   "loses NaN in Max": {
     emit: (builder, inputs) => builder.emitOne("Max", inputs, {}),
     inputs: [f32(1, Number.NaN), f32(Number.NaN, 1)],
