@@ -61,7 +61,7 @@ export async function xla(options: XlaOptions = {}): Promise<Backend> {
     const findings = await probeOnce(engine);
     const [fault] = findings.faults;
     if (fault !== undefined) throw unusable(file, `(${client.platform}) ${fault}`);
-    return xlaBackend(xlaManifest(client, findings), {
+    return xlaBackend(xlaManifest(client, findings, donate), {
       ...engine,
       flags: findings.flags,
       cache: cache === undefined ? undefined : new ProgramCache(cache, client),

@@ -10,7 +10,7 @@ export const deviceOf = ({ platform }: Pick<Client, "platform">): BackendManifes
   DEVICES[platform.toLowerCase()] ?? "other";
 
 /** Makes the manifest from the plugin's answers. Every operator and every dtype is lowered. */
-export function xlaManifest(client: Client, { flushed }: Findings): BackendManifest {
+export function xlaManifest(client: Client, { flushed }: Findings, isDonating: boolean): BackendManifest {
   const subnormals = { ...exactNumerics.subnormals };
   for (const dtype of flushed) subnormals[dtype] = "flush";
   return Object.freeze({
@@ -27,6 +27,9 @@ export function xlaManifest(client: Client, { flushed }: Findings): BackendManif
     eventLoop: "free",
     profile: { unsupported: "the PJRT interface has no times of kernels" },
     memory: { unsupported: "XLA tells the memory of a program, not its peak" },
+    nextState: "as-computed",
+    failedRuns: isDonating ? "lose-state" : "keep-state",
+    nonFiniteConvolution: { unsupported: "XLA multiplies the zeros of padding and of other groups" },
   });
 }
 
