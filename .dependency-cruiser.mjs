@@ -101,9 +101,15 @@ const FOLDERS = {
   "backend-xla": [
     // calls into a plugin, by the PJRT interface
     ["pjrt", ""],
-    "stablehlo/lowerings", // each operator as StableHLO, one file per family
-    "stablehlo", // a graph as the text of StableHLO
+    // the text of StableHLO
+    ["stablehlo", ""],
+    // each operator as StableHLO, one file per family, and whole graphs
+    ["lowerings", "stablehlo"],
+    // what the compiler has made of a program
+    ["compiled", "pjrt"],
     ".", // the backend
+    "deviceless", // programs compiled for a device that is not there
+    "entries", // one file per entry of the package
   ],
   callbacks: [
     ".",

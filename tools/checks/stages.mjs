@@ -20,7 +20,7 @@ const STAGES = /** @type {Readonly<Record<string, readonly string[]>>} */ ({
     ...["binary", "reduce", "indexing", "source"],
   ],
   "packages/backend-tfjs/src/lowerings/*.ts": ["attention", "indexing"],
-  "packages/backend-xla/src/stablehlo/lowerings/*.ts": [],
+  "packages/backend-xla/src/lowerings/*.ts": [],
   "packages/conformance/src/samples/*-table.ts": [],
 });
 

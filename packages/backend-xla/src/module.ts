@@ -1,11 +1,11 @@
 import type { Graph, HostTensor, Value, ValueType } from "@mp/graph";
 import type { Bound } from "@mp/graph/backend";
 import { liftConstants } from "./lift-constants.js";
+import { emitGraph } from "./lowerings/emit-graph.js";
 import { Packing } from "./packing.js";
 import {
   Emitter,
   type EmitterOptions,
-  emitGraph,
   namesText,
   type Operand,
   typesText,

@@ -1,5 +1,4 @@
-/** The writer: a typed graph as StableHLO text. */
-export { emitGraph } from "./emit-graph.js";
+/** Operations as the text of StableHLO. */
 export { Emitter, type EmitterOptions } from "./emitter.js";
 export type { Operand } from "./operand.js";
 export { namesText, typesText, typeText } from "./tensor-type.js";

@@ -1,6 +1,7 @@
 import { type Graph, GraphBuilder, tensor, type Value } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { Emitter, emitGraph } from "./index.js";
+import { emitGraph } from "../lowerings/emit-graph.js";
+import { Emitter } from "./index.js";
 
 /** How often the text of a graph compares indices with a size, and whether it has a flag in the end. */
 function checksOf(graph: Graph) {

@@ -21,7 +21,7 @@ import {
   type StepFigures,
   stepBound,
   stepFigures,
-} from "../../src/compile.js";
+} from "../../src/entries/compile.js";
 import { captureGraphs } from "./captured-graphs.js";
 
 /** The most kernels of a step of the MLP, with its state donated. */

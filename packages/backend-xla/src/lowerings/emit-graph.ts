@@ -1,8 +1,8 @@
 import type { GraphNode, Op, Value } from "@mp/graph";
-import { KnownIndices } from "./known-indices.js";
+import { KnownIndices } from "../stablehlo/known-indices.js";
+import type { Operand } from "../stablehlo/operand.js";
 import type { EmitGraph, Lowering, Operands } from "./lowering.js";
 import { lowerings } from "./lowerings.js";
-import type { Operand } from "./operand.js";
 
 /**
  * Emits the nodes of a graph without Einsum and Attention, which `expandComposites` replaces.

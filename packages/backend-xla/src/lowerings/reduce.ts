@@ -1,9 +1,9 @@
 import type { OpOf, ReduceOp } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import type { FoldOp } from "../neutral.js";
-import { count, dtypeOf, type Operand, repeated, shapeOf, sizeOf } from "../operand.js";
-import { arrayText, typesText, typeText } from "../tensor-type.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import type { FoldOp } from "../stablehlo/neutral.js";
+import { count, dtypeOf, type Operand, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { arrayText, typesText, typeText } from "../stablehlo/tensor-type.js";
+import { inF32, type Lowering, type LoweringTable, resultType } from "./lowering.js";
 import { searchLowerings } from "./search.js";
 
 type Step = (emitter: Emitter, x: Operand) => Operand;

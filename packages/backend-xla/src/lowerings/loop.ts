@@ -3,11 +3,11 @@
  * every run writes its row, and what the runs read but do not change.
  */
 import type { OpOf, ValueType } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { dtypeOf, type Operand, shapeOf } from "../operand.js";
-import { listText, typesText, typeText } from "../tensor-type.js";
-import { repeatWhile } from "../while.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { dtypeOf, type Operand, shapeOf } from "../stablehlo/operand.js";
+import { listText, typesText, typeText } from "../stablehlo/tensor-type.js";
+import { repeatWhile } from "../stablehlo/while.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 /** The positions of a row of `x` as operands of a dynamic slice. */
 function rowPosition(emitter: Emitter, x: Operand, place: Operand): { names: string; types: string } {

@@ -1,10 +1,10 @@
 import { type DType, isFloat, type OpAttributes, type OpOf } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
-import { limitsOf } from "../neutral.js";
-import { dtypeOf, type Operand } from "../operand.js";
-import type { UnaryOperation } from "../operations.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { limitsOf } from "../stablehlo/neutral.js";
+import { dtypeOf, type Operand } from "../stablehlo/operand.js";
+import type { UnaryOperation } from "../stablehlo/operations.js";
 import { cast } from "./cast.js";
+import { inF32, type Lowering, type LoweringTable } from "./lowering.js";
 
 type UnaryLowering = Lowering<OpOf<"unary">>;
 

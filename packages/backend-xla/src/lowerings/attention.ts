@@ -1,5 +1,5 @@
 import type { OpOf } from "@mp/graph";
-import type { LoweringTable } from "../lowering.js";
+import type { LoweringTable } from "./lowering.js";
 
 export const attentionLowerings: LoweringTable<OpOf<"attention">> = {
   Attention: (_, { name }) => {

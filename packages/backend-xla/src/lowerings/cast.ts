@@ -1,6 +1,6 @@
 import { type DType, isFloat } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { dtypeOf, type Operand } from "../operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { dtypeOf, type Operand } from "../stablehlo/operand.js";
 
 const isNarrow = (dtype: DType): boolean => isFloat(dtype) && dtype !== "f32";
 

@@ -1,9 +1,9 @@
 import { isFloat, type OpOf } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { dtypeOf, type Operand } from "../operand.js";
-import type { BinaryOperation, Comparison } from "../operations.js";
-import { comparisonType } from "../tensor-type.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { dtypeOf, type Operand } from "../stablehlo/operand.js";
+import type { BinaryOperation, Comparison } from "../stablehlo/operations.js";
+import { comparisonType } from "../stablehlo/tensor-type.js";
+import { inF32, type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 type BinaryOp = Exclude<OpOf<"binary">, "Where">;
 type Pair = (emitter: Emitter, a: Operand, b: Operand) => Operand;

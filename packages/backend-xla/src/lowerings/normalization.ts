@@ -1,7 +1,7 @@
 import type { OpOf } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable } from "../lowering.js";
-import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { inF32, type Lowering, type LoweringTable } from "./lowering.js";
 
 /** x combined with a part that broadcasts to it. */
 export const apply = (

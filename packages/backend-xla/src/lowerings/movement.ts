@@ -1,7 +1,7 @@
 import type { OpAttributes, OpOf } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "../operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 const reshape: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (emitter, node, [x]) => [
   emitter.reshape(x, resultType(node).shape),

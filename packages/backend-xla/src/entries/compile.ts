@@ -9,7 +9,7 @@ export {
   type ProductGroup,
   type StepFigures,
   stepFigures,
-} from "./compiled/index.js";
+} from "../compiled/index.js";
 export {
   type CompiledGraph,
   type DevicelessOptions,
@@ -20,4 +20,4 @@ export {
   type PublishedRates,
   type StepBound,
   stepBound,
-} from "./deviceless/index.js";
+} from "../deviceless/index.js";

@@ -1,9 +1,9 @@
 /** Searches along one axis. NaN counts as larger than every number; of equal elements the first wins. */
 import { type ArgOp, isFloat } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { dtypeOf, type Operand, shapeOf } from "../operand.js";
-import { typesText } from "../tensor-type.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { dtypeOf, type Operand, shapeOf } from "../stablehlo/operand.js";
+import { typesText } from "../stablehlo/tensor-type.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 /** The least position of an element equal to the extreme, or of a NaN, which makes the extreme NaN. */
 const argReduce =

@@ -1,9 +1,9 @@
 import { type OpOf, type ScatterReduction, type Shape, stridesOf, type Value } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
-import type { BinaryOperation } from "../operations.js";
-import { putRows, takeRows } from "../rows.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import type { BinaryOperation } from "../stablehlo/operations.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
+import { putRows, takeRows } from "./rows.js";
 
 /**
  * Indices counted from the start, where negative ones count from the end. Notes whether they are in range, unless that

@@ -1,8 +1,8 @@
 /** Statistics and sums of each channel are in f32, [1, C, 1…]; the variance comes from squared differences. */
 import type { OpOf } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable, type Operands } from "../lowering.js";
-import { type Operand, range, rankOf, shapeOf, sizeOf } from "../operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { inF32, type Lowering, type LoweringTable, type Operands } from "./lowering.js";
 import { apply, inverseDeviation, mean, square } from "./normalization.js";
 
 /** The axes that a channel of x spans. */

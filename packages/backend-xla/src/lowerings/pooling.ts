@@ -7,10 +7,10 @@ import {
   windowExtent,
   withoutCeiling,
 } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { inF32, type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { count, dtypeOf, type Operand, shapeOf } from "../operand.js";
-import { arrayText, namesText, typesText, typeText } from "../tensor-type.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { count, dtypeOf, type Operand, shapeOf } from "../stablehlo/operand.js";
+import { arrayText, namesText, typesText, typeText } from "../stablehlo/tensor-type.js";
+import { inF32, type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 type Fold = (emitter: Emitter, sums: readonly Operand[], elements: readonly Operand[]) => readonly Operand[];
 

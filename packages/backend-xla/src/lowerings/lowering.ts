@@ -1,6 +1,6 @@
 import { type Graph, type GraphNode, isFloat, isHalf, type Op, type ValueType } from "@mp/graph";
-import type { Emitter } from "./emitter.js";
-import type { Operand } from "./operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import type { Operand } from "../stablehlo/operand.js";
 
 /** The operands of a node; a validated graph has as many as the operator needs. */
 export type Operands = readonly [Operand, Operand, Operand, Operand, Operand, ...Operand[]];

@@ -1,6 +1,7 @@
 import { type DType, GraphBuilder, type OpAttributes, type Shape, type Value } from "@mp/graph";
 import { describe, expect, it } from "vitest";
-import { Emitter, type EmitterOptions, emitGraph } from "./index.js";
+import { Emitter, type EmitterOptions } from "../stablehlo/index.js";
+import { emitGraph } from "./emit-graph.js";
 
 type Emit<K extends keyof OpAttributes> = readonly [op: K, attributes: OpAttributes[K]];
 

@@ -1,8 +1,8 @@
 import type { OpOf, Shape, ValueType } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { type Operand, range, repeated, shapeOf, sizeOf } from "../operand.js";
-import { listText, typesText, typeText } from "../tensor-type.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { type Operand, range, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { listText, typesText, typeText } from "../stablehlo/tensor-type.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 /** What an axis is: batch or features, inputs or outputs of the weights. The spatial axes follow. */
 type Axes = readonly [x: "bf" | "fb", w: "oi" | "io", result: "bf" | "fb"];

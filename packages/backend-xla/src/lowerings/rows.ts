@@ -1,9 +1,9 @@
 /** Reads and writes of rows at positions along one axis. */
 import { isHalf, type ValueType } from "@mp/graph";
-import type { Emitter } from "./emitter.js";
-import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "./operand.js";
-import type { BinaryOperation } from "./operations.js";
-import { arrayText, listText, namesText, typesText, typeText } from "./tensor-type.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import type { BinaryOperation } from "../stablehlo/operations.js";
+import { arrayText, listText, namesText, typesText, typeText } from "../stablehlo/tensor-type.js";
 
 /** The elements of `x` at positions of one axis, which the axes of `places` (i32) replace. */
 export function takeRows(emitter: Emitter, x: Operand, places: Operand, axis = 0): Operand {

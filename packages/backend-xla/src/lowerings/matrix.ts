@@ -1,7 +1,7 @@
 import type { OpOf, Shape } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { dtypeOf, type Operand, range, rankOf, shapeOf } from "../operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { type Operand, range, rankOf, shapeOf } from "../stablehlo/operand.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 /** A batch of matrices without the batch axes along which it repeats, and the place of each other one in it. */
 interface Matrices {

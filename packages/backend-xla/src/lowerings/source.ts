@@ -1,7 +1,7 @@
 import { type OpOf, uncountableRange } from "@mp/graph";
-import type { Emitter } from "../emitter.js";
-import { type Lowering, type LoweringTable, resultType } from "../lowering.js";
-import { count, type Operand } from "../operand.js";
+import type { Emitter } from "../stablehlo/emitter.js";
+import { count, type Operand } from "../stablehlo/operand.js";
+import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 /** Counts where every engine counts alike; other ranges are constants. */
 const rangeOf: Lowering<"Range"> = (emitter, node) => {
