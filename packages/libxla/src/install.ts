@@ -1,7 +1,7 @@
 /** Installs a plugin and its libraries from the Python package index into the cache. */
 import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { releaseFolder } from "./locate.js";
-import { PLUGIN_FILE, RELEASES, type ReleaseName } from "./release.js";
+import { PLUGIN_FILE, RELEASES, type ReleaseName, VERSION } from "./release.js";
 
 /** What compiling and computing takes of the wheels: libraries, tools of these names, and the licenses. */
 const PLACES: readonly RegExp[] = [
@@ -15,10 +15,9 @@ const PLACES: readonly RegExp[] = [
 /** @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT, MP_PARSE, MP_IO */
 export function install(name: ReleaseName, options: PinnedOptions, report: Report): Promise<void> {
   const { wheels, space } = RELEASES[name];
-  const [{ version }] = wheels as unknown as readonly [{ readonly version: string }];
   return installPinned(
     {
-      title: `XLA ${version} (${name})`,
+      title: `XLA ${VERSION} (${name})`,
       wheels: wheels.map((wheel) => ({
         ...wheel,
         placeOf: (file) => (PLACES.some((place) => place.test(file)) ? file : undefined),

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PLUGIN_FILE, RELEASES, type ReleaseName } from "./release.js";
+import { PLUGIN_FILE, type ReleaseName, VERSION } from "./release.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,10 +25,8 @@ export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string
 }
 
 /** The folder in which the command puts a release. */
-export function releaseFolder(name: ReleaseName, environment: Environment): string {
-  const [{ version }] = RELEASES[name].wheels as unknown as readonly [{ readonly version: string }];
-  return join(cacheFolder(environment), `${name}-${version}`);
-}
+export const releaseFolder = (name: ReleaseName, environment: Environment): string =>
+  join(cacheFolder(environment), `${name}-${VERSION}`);
 
 /** The path of the plugin of a release; undefined if it is not installed. */
 export function locateInstalled(name: ReleaseName, environment: Environment): string | undefined {

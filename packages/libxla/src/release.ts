@@ -5,11 +5,14 @@ interface Pinned {
   readonly sha256: string;
 }
 
+/** The version of the plugin, by which a release is known. */
+export const VERSION = "0.12.0.1";
+
 /** XLA's plugin for NVIDIA's GPUs, and what it compiles with: assembler and device library. */
 const COMPILER: readonly Pinned[] = [
   {
     project: "jax-cuda13-pjrt",
-    version: "0.12.0.1",
+    version: VERSION,
     sha256: "5899bb6177eda86ea532afb9a26794f2bdd04966f6a01f9028266b16c2b6cf90",
   },
   {
@@ -53,13 +56,19 @@ const LIBRARIES: readonly Pinned[] = [
   },
 ];
 
+interface Release {
+  readonly wheels: readonly Pinned[];
+  /** The space needed, with the download. */
+  readonly space: string;
+}
+
+export type ReleaseName = "cuda13" | "cuda13-compiler";
+
 /** By the name that users give. `cuda13-compiler` compiles for a GPU and computes on none. */
-export const RELEASES = {
+export const RELEASES: Readonly<Record<ReleaseName, Release>> = {
   cuda13: { wheels: [...COMPILER, ...LIBRARIES], space: "3 GB are needed" },
   "cuda13-compiler": { wheels: COMPILER, space: "0.8 GB is needed" },
-} as const satisfies Readonly<Record<string, { wheels: readonly Pinned[]; space: string }>>;
-
-export type ReleaseName = keyof typeof RELEASES;
+};
 
 /** The plugin below the folder of a release; it looks for the libraries relative to itself. */
 export const PLUGIN_FILE = "jax_plugins/xla_cuda13/xla_cuda_plugin.so";
