@@ -1,0 +1,128 @@
+import {
+  type AnyNode,
+  consumers,
+  elementCount,
+  full,
+  type Graph,
+  GraphBuilder,
+  isNode,
+  producers,
+  type Value,
+} from "@mp/graph";
+import { GraphCopy } from "@mp/graph/internal";
+
+/** A sum of numbers, of which some are sums of all elements of a tensor: the norm of all gradients, the finite check. */
+interface SumOfSums {
+  /** The Add that computes it. */
+  readonly root: AnyNode;
+  /** The tensors whose elements are all added. */
+  readonly tensors: readonly Summed[];
+  /** Its other terms. */
+  readonly numbers: readonly Value[];
+  /** The nodes that nothing needs any more. */
+  readonly replaced: readonly AnyNode[];
+}
+
+interface Summed {
+  readonly value: Value;
+  /** Whether the elements are multiplied by 0 first. */
+  readonly isZeroed: boolean;
+}
+
+/** With fewer tensors there is nothing to gain. */
+const FEWEST = 2;
+
+/**
+ * Adds the elements of many tensors together. XLA computes the sum of each in two kernels, of which the second leaves
+ * one number, so that the norm of a model's gradients takes as many small kernels as it has parameters. Here each tensor
+ * is summed along its last axis, and what is left of all of them is one vector, which is summed at once. A row of zeros
+ * times a matrix, by which core looks for infinities and NaN, is a sum like the others.
+ */
+export function joinSums(graph: Graph): Graph {
+  const sums = findSums(graph);
+  if (sums.length === 0) return graph;
+  const byRoot = new Map(sums.map((sum) => [sum.root, sum]));
+  const gone = new Set(sums.flatMap(({ replaced }) => replaced));
+  const copy = new GraphCopy(graph, new GraphBuilder());
+  copy.copyInputs();
+  for (const node of graph.nodes) {
+    const sum = byRoot.get(node);
+    if (sum !== undefined) copy.replace(node, [emitSum(copy, sum)]);
+    else if (!gone.has(node)) copy.copy(node);
+  }
+  return copy.finish();
+}
+
+function findSums(graph: Graph): readonly SumOfSums[] {
+  const makers = producers(graph);
+  const readers = consumers(graph);
+  const returned = new Set(graph.outputs.map(({ value }) => value));
+  /** The node that makes a value which only one node reads, once. */
+  const onlyMaker = (value: Value | undefined): AnyNode | undefined => {
+    const [reader, second] = (value && readers.get(value)) ?? [];
+    if (value === undefined || reader === undefined || second !== undefined || returned.has(value))
+      return undefined;
+    return reader.inputs.filter((input) => input === value).length === 1 ? makers.get(value) : undefined;
+  };
+  const inner = new Set<AnyNode>();
+  return graph.nodes.toReversed().flatMap((root) => {
+    if (!isScalarAdd(root) || inner.has(root)) return [];
+    const [tensors, numbers, replaced]: [Summed[], Value[], AnyNode[]] = [[], [], []];
+    const stack = root.inputs.toReversed();
+    for (let value = stack.pop(); value !== undefined; value = stack.pop()) {
+      const maker = onlyMaker(value);
+      const summed = maker === undefined ? undefined : summedBy(maker);
+      if (maker !== undefined && isScalarAdd(maker)) {
+        inner.add(maker);
+        replaced.push(maker);
+        stack.push(...maker.inputs.toReversed());
+      } else if (maker !== undefined && summed !== undefined) {
+        const row = onlyMaker(summed);
+        const matrix = row === undefined ? undefined : zeroedBy(row, makers);
+        tensors.push({ value: matrix ?? summed, isZeroed: matrix !== undefined });
+        replaced.push(maker, ...(row === undefined || matrix === undefined ? [] : [row]));
+      } else numbers.push(value);
+    }
+    return tensors.length < FEWEST ? [] : [{ root, tensors, numbers, replaced }];
+  });
+}
+
+const isNumber = ({ dtype, shape }: Value): boolean => dtype === "f32" && shape.length === 0;
+
+const isScalarAdd = (node: AnyNode): boolean => isNode(node, "Add") && node.outputs.every(isNumber);
+
+/** The tensor of f32 whose elements a node adds up to one number. */
+function summedBy(node: AnyNode): Value | undefined {
+  return isNode(node, "ReduceSum") && node.outputs.every(isNumber) ? node.inputs[0] : undefined;
+}
+
+/** The matrix that a node multiplies by a row of zeros. */
+function zeroedBy(node: AnyNode, makers: ReadonlyMap<Value, AnyNode>): Value | undefined {
+  const [row, matrix] = node.inputs;
+  if (!isNode(node, "MatMul") || row === undefined || matrix === undefined || matrix.shape.length !== 2)
+    return undefined;
+  const maker = makers.get(row);
+  if (maker === undefined || !isNode(maker, "Constant")) return undefined;
+  const isZero = (maker.attributes.value.data as Float32Array).every((element) => element === 0);
+  return isZero && row.shape.length === 2 && row.shape[0] === 1 ? matrix : undefined;
+}
+
+function emitSum(copy: GraphCopy<GraphBuilder>, { root, tensors, numbers }: SumOfSums): Value {
+  const { builder } = copy;
+  const origin = copy.origin(root);
+  const emit: typeof builder.emitOne = (op, inputs, attributes) =>
+    builder.emitOne(op, inputs, attributes, origin);
+  const parts = tensors.map(({ value, isZeroed }) => {
+    const tensor = copy.counterpart(value);
+    const zero = isZeroed ? emit("Constant", [], { value: full([], 0) }) : undefined;
+    const terms = zero === undefined ? tensor : emit("Mul", [tensor, zero], {});
+    const { shape } = terms;
+    const rows =
+      shape.length < 2 ? terms : emit("ReduceSum", [terms], { axes: [shape.length - 1], keepdims: false });
+    return emit("Reshape", [rows], { shape: [elementCount(rows.shape, "joinSums")] });
+  });
+  // XLA would make a sum of a concatenation into sums again.
+  const joined = emit("Barrier", [emit("Concat", parts, { axis: 0 })], {});
+  const sum = emit("ReduceSum", [joined], { axes: [0], keepdims: false });
+  return numbers.reduce((total, value) => emit("Add", [total, copy.counterpart(value)], {}), sum);
+}
