@@ -1,2 +1,2 @@
-export { cacheFolder, installCommand, locateInstalled } from "./locate.js";
+export { installCommand, locateInstalled } from "./locate.js";
 export type { ReleaseName } from "./release.js";

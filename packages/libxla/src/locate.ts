@@ -20,7 +20,7 @@ export const installCommand = (name: ReleaseName): string =>
   `${libraryCommand(import.meta.url)} install ${name}`;
 
 /** The folder in the user's cache for plugins and what is compiled. Ignores a relative XDG_CACHE_HOME. */
-export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
+function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
   return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libxla");
 }
 

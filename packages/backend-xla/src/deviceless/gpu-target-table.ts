@@ -67,7 +67,10 @@ const BLACKWELL = {
   sharedBytes: SHARED_SINCE_HOPPER,
 } as const;
 
-const TABLE = {
+export type GpuTargetName = "a100" | "h100" | "h200" | "b200" | "gb200";
+
+/** GPUs by the names that users choose them by. */
+export const GPU_TARGETS: Readonly<Record<GpuTargetName, GpuTarget>> = {
   a100: {
     name: "NVIDIA A100-SXM4-80GB",
     capability: [8, 0],
@@ -130,9 +133,4 @@ const TABLE = {
       source: "NVIDIA Blackwell data sheet, GB200 NVL72; products are half of those with sparsity",
     },
   },
-} as const satisfies Readonly<Record<string, GpuTarget>>;
-
-export type GpuTargetName = keyof typeof TABLE;
-
-/** GPUs by the names that users choose them by. */
-export const GPU_TARGETS: Readonly<Record<GpuTargetName, GpuTarget>> = TABLE;
+};

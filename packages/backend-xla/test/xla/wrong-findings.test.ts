@@ -13,7 +13,7 @@ async function openWrong(flags: Readonly<Record<string, boolean>>) {
   const client = await openClient(PLUGIN);
   const engine = { client, flags: { ...EXACT_FLAGS, ...flags }, isDonating: true, tf32: false };
   const findings = await probeOnce(engine);
-  return { backend: xlaBackend(xlaManifest(client, findings), engine), findings };
+  return { backend: xlaBackend(xlaManifest(client, findings, true), engine), findings };
 }
 
 it("sees a plugin that loses NaN, and so does the suite", async () => {
