@@ -51,11 +51,6 @@ const COMMANDS = {
     does: "runs a command with XLA's CPU plugin, which is downloaded the first time",
     checksFirst: true,
   },
-  "xla-cuda": {
-    usage: "COMMAND …",
-    does: "runs a command with XLA's CUDA plugin, which compiles without a GPU and is downloaded the first time",
-    checksFirst: true,
-  },
   gpu: {
     usage: "pack|run DIR",
     does: "archives for a machine with a GPU and nothing else, see docs/gpu.md",

@@ -13,7 +13,6 @@ import { smokeApps } from "./smoke.mjs";
 import { runNode, turbo } from "./turbo.mjs";
 import { softwareVulkan, vulkanEnvironment } from "./vulkan.mjs";
 import { xlaEnvironment } from "./xla-cpu.mjs";
-import { xlaCudaEnvironment } from "./xla-cuda.mjs";
 
 /** @typedef {import("./stages.mjs").Count} Count */
 
@@ -78,7 +77,10 @@ export const ADDED = {
   xla: {
     name: "packages on XLA's CPU plugin, and compiled by its CUDA plugin",
     needs: "Linux on x64, python3 with pip and a package index",
-    run: () => testPackages("test:xla", { ...xlaEnvironment(), ...xlaCudaEnvironment() }),
+    run: () =>
+      installLibrary("libxla", "bin/mp-libxla.js", ["install", "cuda13-compiler"])
+        ? testPackages("test:xla", xlaEnvironment())
+        : FAILURE,
   },
 };
 

@@ -31,6 +31,18 @@ export function locatePlugin(given: string | undefined, device: Device, env: Nod
 }
 
 /**
+ * The path of a plugin that compiles for NVIDIA's GPUs on any machine: the given one, or an installed one.
+ * @throws MP_BACKEND_UNAVAILABLE if there is none
+ */
+export function locateCompiler(given: string | undefined, env: NodeJS.ProcessEnv): string {
+  const path = given ?? locateInstalled("cuda13-compiler", env) ?? locateInstalled("cuda13", env);
+  if (path !== undefined) return path;
+  const install = installCommand("cuda13-compiler");
+  const message = `xla: no compiler for CUDA; install it with: ${install}`;
+  throw new MpError("MP_BACKEND_UNAVAILABLE", message, { details: { install } });
+}
+
+/**
  * Options of clients, of which a plugin refuses those that it does not know: CUDA's, which would otherwise take three
  * quarters of the card's memory at once, and the processor's, which would otherwise be several devices.
  */

@@ -11,7 +11,7 @@ import { defineBackend } from "@mp/graph/backend";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/index.js";
 import { DEVICE_FLAGS } from "../flags.js";
-import { locatePlugin } from "../library.js";
+import { locateCompiler } from "../library.js";
 import { writeModule } from "../module.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
 import { Topology } from "../pjrt/topology.js";
@@ -34,8 +34,8 @@ export interface DevicelessOptions {
   /** Called with each graph once it is compiled. */
   readonly onCompiled: (compiled: CompiledGraph) => void;
   /**
-   * An absolute path to XLA's CUDA plugin, beside which the programs lie that it calls. Default: MP_XLA_CUDA, else
-   * MP_XLA_PLUGIN.
+   * An absolute path to XLA's CUDA plugin, beside which the programs lie that it calls. Default: the one that
+   * `mp-libxla install cuda13-compiler` or `cuda13` installed.
    */
   readonly plugin?: string;
   /** Whether products of float32 may round their operands to TF32. Default: they may not. */
@@ -69,7 +69,7 @@ const OPTIONS = {
  */
 export async function deviceless(given: DevicelessOptions): Promise<Backend> {
   const options = readOptions("deviceless", given, OPTIONS, { example: '{ target: "h200", onCompiled }' });
-  const plugin = loadPlugin(locatePlugin(options.plugin ?? process.env["MP_XLA_CUDA"], "cuda", process.env));
+  const plugin = loadPlugin(locateCompiler(options.plugin, process.env));
   const target = GPU_TARGETS[options.target];
   const topology = new Topology(plugin, { target_config: targetConfig(target), topology: "1x1x1" });
   return defineBackend<ValueType, StateLayout>({
