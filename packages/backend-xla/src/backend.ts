@@ -56,7 +56,7 @@ export async function compileProgram(
 ): Promise<DeviceProgram> {
   const { client, isDonating, tf32 } = engine;
   const module = writeModule({
-    graph: expandComposites(graph).graph,
+    graph: joinSums(expandComposites(graph).graph),
     bound,
     layout: state?.layout ?? NO_STATE,
     isDonating,

@@ -99,7 +99,7 @@ function mayCallUseTf32(call: HloInstruction): boolean {
 
 const sizesOf = (operand: HloInstruction | undefined): readonly number[] => operand?.shape.sizes ?? [];
 
-/** @param field that the axes stand in, of the instruction's message */
+/** @param field of the instruction's message that holds the axes */
 function dotFlops({ message, operands }: HloInstruction, result: HloShape, field: number): number {
   const summed = numbersAt(messageAt(message, field), 1);
   const left = sizesOf(operands[0]);

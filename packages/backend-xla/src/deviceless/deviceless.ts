@@ -11,6 +11,7 @@ import { defineBackend } from "@mp/graph/backend";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/index.js";
 import { DEVICE_FLAGS } from "../flags.js";
+import { joinSums } from "../join-sums.js";
 import { locateCompiler } from "../library.js";
 import { writeModule } from "../module.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
@@ -80,7 +81,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
     bytes: () => 0,
     compile: async (composed, { bound, state }) => {
       const begin = performance.now();
-      const { graph } = expandComposites(composed);
+      const graph = joinSums(expandComposites(composed).graph);
       const module = writeModule({
         graph,
         bound,

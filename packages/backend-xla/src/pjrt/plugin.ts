@@ -28,7 +28,7 @@ export class Plugin {
   readonly path: string;
   /** The version of the C interface, such as 0.114. */
   readonly apiVersion: string;
-  /** What the plugin says of itself, such as its versions of XLA and StableHLO. */
+  /** What the plugin reports, such as its versions of XLA and StableHLO. */
   readonly attributes: Readonly<Record<string, string>>;
   /** The garbage collector unloads a library that nothing holds. */
   readonly #library: LibraryHandle;
