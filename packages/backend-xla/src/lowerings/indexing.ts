@@ -1,6 +1,15 @@
-import { type OpOf, type ScatterReduction, type Shape, stridesOf, type Value } from "@mp/graph";
+import {
+  isHalf,
+  type OpAttributes,
+  type OpOf,
+  type ScatterReduction,
+  type Shape,
+  sameShape,
+  stridesOf,
+  type Value,
+} from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
-import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
 import type { BinaryOperation } from "../stablehlo/operations.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 import { putRows, takeRows } from "./rows.js";
@@ -125,9 +134,32 @@ function scatterBlocks(
 const scatterElements: Lowering<"ScatterElements"> = (emitter, node, [data, indices, updates]) => {
   const { axis, reduction } = node.attributes;
   const along = fromStart(emitter, node.inputs[1], indices, [sizeOf(data, axis)]);
+  if (sameShape(shapeOf(indices), shapeOf(data).with(axis, 1)))
+    return [selectElements(emitter, data, along, updates, node.attributes)];
   const places = elementPositions(emitter, data, along, axis);
   return [scatterBlocks(emitter, data, places, updates, [count(shapeOf(data))], reduction)];
 };
+
+/**
+ * Puts one update at each position of the other axes. No two meet, so that it is a function of each element, which XLA
+ * fuses with what reads it. Halves are combined in f32 and rounded once.
+ */
+function selectElements(
+  emitter: Emitter,
+  data: Operand,
+  along: Operand,
+  updates: Operand,
+  { axis, reduction }: OpAttributes["ScatterElements"],
+): Operand {
+  const [shape, dtype] = [shapeOf(data), dtypeOf(data)];
+  const operation = operations[reduction];
+  const wide = operation !== undefined && isHalf(dtype) ? "f32" : dtype;
+  const update = emitter.expand(emitter.convert(updates, wide), shape);
+  const put =
+    operation === undefined ? update : emitter.binary(operation, emitter.convert(data, wide), update);
+  const isThere = emitter.compare("EQ", emitter.expand(along, shape), emitter.iota("i32", shape, axis));
+  return emitter.select(isThere, emitter.convert(put, dtype), data);
+}
 
 const scatterND: Lowering<"ScatterND"> = (emitter, node, [data, indices, updates]) => {
   const { sizes, blocks } = blocksOf(data, indices);

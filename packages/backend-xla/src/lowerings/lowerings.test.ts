@@ -100,4 +100,28 @@ describe("a scatter", () => {
     expect(scatter("add", "bf16")).not.toContain("tensor<5x2xf32>");
     expect(scatter("none", "bf16")).not.toContain("f32");
   });
+
+  describe("of one index along the axis", () => {
+    const one = (
+      reduction: OpAttributes["ScatterElements"]["reduction"],
+      dtype: DType,
+      indices: Shape = [4, 1],
+    ): string =>
+      textOf(["ScatterElements", { axis: 1, reduction }], dtype, [[4, 5], { i32: indices }, indices]);
+
+    it("is a selection, in f32 only where halves are combined", () => {
+      for (const reduction of ["none", "add", "mul", "max", "min"] as const) {
+        const text = one(reduction, "f32");
+        expect(text).not.toMatch(/scatter|gather|sort/);
+        expect(text.split("\n").at(-1)).toMatch(/select .*, %x0 : tensor<4x5xi1>, tensor<4x5xf32>$/);
+      }
+      expect(one("add", "f16")).toMatch(/stablehlo.add .* : tensor<4x5xf32>/);
+      expect(one("none", "f16")).not.toContain("f32");
+    });
+
+    it("is not if there are more, or fewer rows", () => {
+      expect(one("add", "f32", [4, 2])).toContain("stablehlo.scatter");
+      expect(one("add", "f32", [3, 1])).toContain("stablehlo.scatter");
+    });
+  });
 });
