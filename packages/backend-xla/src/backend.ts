@@ -3,7 +3,6 @@ import { defineBackend, type Place } from "@mp/graph/backend";
 import { ConstantPool } from "./constant-pool.js";
 import { copyOf, HostValue, type Stored } from "./host-value.js";
 import { joinSums } from "./join-sums.js";
-import { joinSums } from "./join-sums.js";
 import { type ProgramModule, writeModule } from "./module.js";
 import { SMALL_BYTES } from "./packing.js";
 import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
