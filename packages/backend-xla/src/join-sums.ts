@@ -11,7 +11,10 @@ import {
 } from "@mp/graph";
 import { GraphCopy } from "@mp/graph/internal";
 
-/** A sum of numbers, of which some are sums of all elements of a tensor: the norm of all gradients, the finite check. */
+/**
+ * A sum of numbers, of which some are sums of all elements of a tensor, or of their squares: the norm of all gradients,
+ * the finite check.
+ */
 interface SumOfSums {
   /** The Add that computes it. */
   readonly root: AnyNode;
@@ -25,8 +28,8 @@ interface SumOfSums {
 
 interface Summed {
   readonly value: Value;
-  /** Whether the elements are multiplied by 0 first. */
-  readonly isZeroed: boolean;
+  /** What the elements are multiplied by before they are added. */
+  readonly factor: "one" | "zero" | "itself";
 }
 
 /** With fewer tensors there is nothing to gain. */
@@ -77,9 +80,9 @@ function findSums(graph: Graph): readonly SumOfSums[] {
         replaced.push(maker);
         stack.push(...maker.inputs.toReversed());
       } else if (maker !== undefined && summed !== undefined) {
-        const row = onlyMaker(summed);
+        const row = summed.factor === "one" ? onlyMaker(summed.value) : undefined;
         const matrix = row === undefined ? undefined : zeroedBy(row, makers);
-        tensors.push({ value: matrix ?? summed, isZeroed: matrix !== undefined });
+        tensors.push(matrix === undefined ? summed : { value: matrix, factor: "zero" });
         replaced.push(maker, ...(row === undefined || matrix === undefined ? [] : [row]));
       } else numbers.push(value);
     }
@@ -91,9 +94,12 @@ const isNumber = ({ dtype, shape }: Value): boolean => dtype === "f32" && shape.
 
 const isScalarAdd = (node: AnyNode): boolean => isNode(node, "Add") && node.outputs.every(isNumber);
 
-/** The tensor of f32 whose elements a node adds up to one number. */
-function summedBy(node: AnyNode): Value | undefined {
-  return isNode(node, "ReduceSum") && node.outputs.every(isNumber) ? node.inputs[0] : undefined;
+/** The tensor of f32 whose elements, or their squares, a node adds up to one number. */
+function summedBy(node: AnyNode): Summed | undefined {
+  const [value] = node.inputs;
+  if (value === undefined || !node.outputs.every(isNumber)) return undefined;
+  if (isNode(node, "ReduceSum")) return { value, factor: "one" };
+  return isNode(node, "ReduceSumSquare") ? { value, factor: "itself" } : undefined;
 }
 
 /** The matrix that a node multiplies by a row of zeros. */
@@ -112,10 +118,10 @@ function emitSum(copy: GraphCopy<GraphBuilder>, { root, tensors, numbers }: SumO
   const origin = copy.origin(root);
   const emit: typeof builder.emitOne = (op, inputs, attributes) =>
     builder.emitOne(op, inputs, attributes, origin);
-  const parts = tensors.map(({ value, isZeroed }) => {
+  const parts = tensors.map(({ value, factor }) => {
     const tensor = copy.counterpart(value);
-    const zero = isZeroed ? emit("Constant", [], { value: full([], 0) }) : undefined;
-    const terms = zero === undefined ? tensor : emit("Mul", [tensor, zero], {});
+    const by = factor === "zero" ? emit("Constant", [], { value: full([], 0) }) : tensor;
+    const terms = factor === "one" ? tensor : emit("Mul", [tensor, by], {});
     const { shape } = terms;
     const rows =
       shape.length < 2 ? terms : emit("ReduceSum", [terms], { axes: [shape.length - 1], keepdims: false });
