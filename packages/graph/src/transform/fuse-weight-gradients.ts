@@ -2,8 +2,7 @@ import { type Rebuilding, rebuildGraph } from "../graph/build/rebuild.js";
 import { type AnyNode, type Graph, isNode, producers, type Value } from "../graph/graph.js";
 import { eliminateCommonSubexpressions } from "./common-subexpressions.js";
 import { eliminateDeadCode } from "./dead-code.js";
-import { peakLiveBytes } from "./liveness.js";
-import { scheduleGraph } from "./schedule.js";
+import { scheduleWithPeak } from "./schedule.js";
 import { singleUseTest, sumTrees } from "./sum-trees.js";
 
 /** With fewer terms the copies cost more than the products save. */
@@ -56,9 +55,7 @@ export function fuseWeightGradients(graph: Graph): Graph {
 }
 
 /** The peak of the graph in its final order, since the schedule moves other nodes after a fusion. */
-function peakBytes(graph: Graph): number {
-  return peakLiveBytes(scheduleGraph(eliminateCommonSubexpressions(graph)), { outputsHeld: true }).bytes;
-}
+const peakBytes = (graph: Graph): number => scheduleWithPeak(eliminateCommonSubexpressions(graph)).peakBytes;
 
 function findFusions(graph: Graph): readonly Fusion[] {
   const makers = producers(graph);

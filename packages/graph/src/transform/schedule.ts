@@ -11,7 +11,7 @@
  */
 import type { Op } from "../graph/attributes.js";
 import { PRODUCT_OPS } from "../graph/families.js";
-import { type AnyNode, consumers, type Graph, producers, type Value } from "../graph/graph.js";
+import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
@@ -22,49 +22,74 @@ const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Attention"]);
 const NEGLIGIBLE = 4096;
 
 /** The same nodes in an order of low peak memory; the graph itself if that order has a higher peak. */
-export function scheduleGraph(graph: Graph): Graph {
+export const scheduleGraph = (graph: Graph): Graph => scheduleWithPeak(graph).graph;
+
+/** The graph as `scheduleGraph` orders it, and its peak of live bytes with the outputs held from the start. */
+export function scheduleWithPeak(graph: Graph): { readonly graph: Graph; readonly peakBytes: number } {
   const nodes = new Scheduling(graph).run();
   const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(nodes) });
   const peak = (order: Graph): number => peakLiveBytes(order, { outputsHeld: true }).bytes;
-  return peak(scheduled) <= peak(graph) ? scheduled : graph;
+  const [after, before] = [peak(scheduled), peak(graph)];
+  return after <= before ? { graph: scheduled, peakBytes: after } : { graph, peakBytes: before };
 }
 
+/** Memory of one root, and its readers in graph order. */
+interface Memory {
+  readonly root: Value;
+  /** Bytes that end with the last reader; 0 for memory that is held or returned. */
+  readonly bytes: number;
+  readonly readers: Planned[];
+  /** Number of readers that have not been scheduled. */
+  left: number;
+}
+
+/** A node with its neighbors, and what is known about its place. */
+interface Planned {
+  readonly node: AnyNode;
+  readonly position: number;
+  /** Memory that it reads, each once. */
+  readonly memories: readonly Memory[];
+  /** Bytes of new memory that do not last to the end. */
+  readonly allocated: number;
+  readonly producers: ReadonlySet<Planned>;
+  /** Readers of its results, one result after the other. */
+  readonly readers: Planned[];
+  /** Follows from gradients without being part of the backward pass. */
+  isEager?: true;
+  /** For a node that waits for a reader: the position of that reader, counting its own wait. */
+  waitsUntil?: number;
+  isScheduled?: true;
+  /** A node that it cannot run before, found by the last search. */
+  blocker?: Planned;
+}
+
+const isDelayed = ({ waitsUntil }: Planned): boolean => waitsUntil !== undefined;
+const placeOf = ({ waitsUntil, position }: Planned): number => waitsUntil ?? position;
+const inOrder = (nodes: Iterable<Planned>): readonly Planned[] =>
+  [...nodes].sort((a, b) => a.position - b.position);
+
+/** Whether all nodes that a node needs have been scheduled, constants aside. */
+const canRun = ({ producers }: Planned): boolean =>
+  [...producers].every(({ isScheduled, node }) => isScheduled || node.inputs.length === 0);
+
 class Scheduling {
-  readonly #graph: Graph;
   readonly #storages: Storages;
-  readonly #producers: ReadonlyMap<Value, AnyNode>;
-  readonly #consumers: ReadonlyMap<Value, readonly AnyNode[]>;
   readonly #returned: ReadonlySet<Value>;
-  readonly #positions = new Map<AnyNode, number>();
-  /** Nodes that wait for a reader. */
-  readonly #delayed = new Set<AnyNode>();
-  /**
-   * Values widened from memory that is held anyway, such as weights and state in few bits. Nodes that compute them
-   * wait, which keeps nothing else alive.
-   */
+  readonly #nodes: readonly Planned[];
+  /** Values widened from held memory, such as state in few bits: that the nodes of these wait keeps nothing alive. */
   readonly #decoded = new Set<Value>();
-  /** Nodes that follow from gradients without being part of the backward pass. */
-  readonly #eager = new Set<AnyNode>();
-  readonly #scheduled = new Set<AnyNode>();
-  /** Number of readers of each memory that have not been scheduled. */
-  readonly #left = new Map<Value, number>();
-  readonly #order: AnyNode[] = [];
+  readonly #order: Planned[] = [];
 
   constructor(graph: Graph) {
-    this.#graph = graph;
     this.#storages = new Storages(graph);
-    this.#producers = producers(graph);
-    this.#consumers = consumers(graph);
     this.#returned = new Set(graph.outputs.map(({ value }) => value));
-    graph.nodes.forEach((node, index) => {
-      this.#positions.set(node, index);
-    });
+    this.#nodes = this.#plan(graph);
     this.#classify();
   }
 
   run(): readonly AnyNode[] {
-    for (const node of this.#graph.nodes) {
-      if (this.#delayed.has(node) || this.#scheduled.has(node)) continue;
+    for (const node of this.#nodes) {
+      if (isDelayed(node) || node.isScheduled) continue;
       const from = this.#order.length;
       for (const operand of this.#missing(node).toReversed()) this.#schedule(operand);
       this.#runLastReaders(this.#order.slice(from));
@@ -72,35 +97,65 @@ class Scheduling {
       this.#runEager(this.#order.slice(from));
       this.#runLastReaders(this.#order.slice(from));
     }
-    for (const node of this.#graph.nodes) this.#schedule(node);
-    return this.#order;
+    for (const node of this.#nodes) this.#schedule(node);
+    return this.#order.map(({ node }) => node);
+  }
+
+  #plan({ nodes }: Graph): readonly Planned[] {
+    const makers = new Map<Value, Planned>();
+    const memories = new Map<Value, Memory>();
+    const bytesOf = (root: Value): number =>
+      this.#storages.held.has(root) || this.#storages.returned.has(root) ? 0 : byteLength(root);
+    const memoryOf = (input: Value): Memory => {
+      const root = this.#storages.root(input);
+      const memory = memories.get(root) ?? { root, bytes: bytesOf(root), readers: [], left: 0 };
+      memories.set(root, memory);
+      return memory;
+    };
+    const readers = new Map<Value, Planned[]>();
+    const all = nodes.map((node, position): Planned => {
+      const inputs = new Set(node.inputs);
+      const planned: Planned = {
+        node,
+        position,
+        memories: [...new Set([...inputs].map(memoryOf))],
+        allocated: this.#storages.allocations(node).reduce((sum, output) => sum + bytesOf(output), 0),
+        producers: new Set([...inputs].flatMap((input) => makers.get(input) ?? [])),
+        readers: [],
+      };
+      for (const output of node.outputs) {
+        makers.set(output, planned);
+        readers.set(output, []);
+      }
+      for (const input of inputs) readers.get(input)?.push(planned);
+      for (const memory of planned.memories) memory.left = memory.readers.push(planned);
+      return planned;
+    });
+    for (const { node, readers: own } of all)
+      for (const output of node.outputs) for (const reader of readers.get(output) ?? []) own.push(reader);
+    return all;
   }
 
   /** Decides which nodes are eager (in graph order), then which are delayed (in reverse order). */
   #classify(): void {
-    const afterGradient = new Set<AnyNode>();
-    const movable: AnyNode[] = [];
-    for (const node of this.#graph.nodes) {
+    const afterGradient = new Set<Planned>();
+    const movable: Planned[] = [];
+    for (const planned of this.#nodes) {
+      const { node, producers } = planned;
       // A literal that the backward pass made first may be read by other phases.
       const isBackward = node.origin.phase === "backward" && node.inputs.length > 0;
-      const follows = node.inputs.some((input) => {
-        const producer = this.#producers.get(input);
-        return producer !== undefined && afterGradient.has(producer);
-      });
-      if (isBackward || follows) afterGradient.add(node);
-      if (!isBackward && follows) this.#eager.add(node);
+      const follows = [...producers].some((producer) => afterGradient.has(producer));
+      if (isBackward || follows) afterGradient.add(planned);
+      if (!isBackward && follows) planned.isEager = true;
       const isForward = !isBackward && !follows && node.origin.phase !== "update";
       if (ANCHORED.has(node.op)) continue;
       const isDecoded = !isBackward && this.#decodes(node);
       if (isDecoded) for (const output of node.outputs) this.#decoded.add(output);
-      if (!isForward || isDecoded || node.inputs.length === 0) movable.push(node);
+      if (!isForward || isDecoded || node.inputs.length === 0) movable.push(planned);
     }
-    const waits = new Map<AnyNode, number>();
-    for (const node of movable.reverse()) {
-      const until = this.#firstRead(node, waits);
-      if (until === undefined || !this.#mayWait(node, until, waits)) continue;
-      waits.set(node, until);
-      this.#delayed.add(node);
+    for (const planned of movable.reverse()) {
+      const until = this.#firstRead(planned);
+      if (until !== undefined && this.#mayWait(planned, until)) planned.waitsUntil = until;
     }
   }
 
@@ -112,103 +167,55 @@ class Scheduling {
     return (widens || inputs.some(isDecoded)) && inputs.every((input) => isDecoded(input) || isHeld(input));
   }
 
-  #position(node: AnyNode): number {
-    return this.#positions.get(node) ?? 0;
-  }
-
-  /**
-   * The position at which a node's results are first read, counting delays; undefined if some are returned or none is
-   * read.
-   */
-  #firstRead(node: AnyNode, waits: ReadonlyMap<AnyNode, number>): number | undefined {
-    let first: number | undefined;
-    for (const output of node.outputs) {
-      if (this.#returned.has(output)) return undefined;
-      for (const reader of this.#consumers.get(output) ?? []) {
-        const position = waits.get(reader) ?? this.#position(reader);
-        first = first === undefined ? position : Math.min(first, position);
-      }
-    }
-    return first;
+  /** Where a node's results are first read, counting delays; undefined if some are returned or none is read. */
+  #firstRead({ node, readers }: Planned): number | undefined {
+    if (readers.length === 0 || node.outputs.some((output) => this.#returned.has(output))) return undefined;
+    return readers.reduce((first, reader) => Math.min(first, placeOf(reader)), Number.POSITIVE_INFINITY);
   }
 
   /** Whether a node's result takes at least the memory of the operands that only this node would keep until then. */
-  #mayWait(node: AnyNode, until: number, waits: ReadonlyMap<AnyNode, number>): boolean {
+  #mayWait(node: Planned, until: number): boolean {
     let kept = 0;
-    for (const root of this.#rootsOf(node)) {
-      if (this.#decoded.has(root)) continue;
-      const isReadLater = this.#storages
-        .readers(root)
-        .some((reader) => reader !== node && (waits.get(reader) ?? this.#position(reader)) >= until);
-      if (!isReadLater) kept += this.#bytes(root);
+    for (const { root, bytes, readers } of node.memories) {
+      if (bytes === 0 || this.#decoded.has(root)) continue;
+      if (!readers.some((reader) => reader !== node && placeOf(reader) >= until)) kept += bytes;
     }
-    return this.#allocated(node) + NEGLIGIBLE >= kept;
-  }
-
-  #rootsOf(node: AnyNode): ReadonlySet<Value> {
-    return new Set(node.inputs.map((input) => this.#storages.root(input)));
-  }
-
-  /** Memory that ends with its last reader; 0 for memory that is held or returned. */
-  #bytes(root: Value): number {
-    return this.#storages.held.has(root) || this.#storages.returned.has(root) ? 0 : byteLength(root);
-  }
-
-  #allocated(node: AnyNode): number {
-    return this.#storages.allocations(node).reduce((sum, output) => sum + this.#bytes(output), 0);
+    return node.allocated + NEGLIGIBLE >= kept;
   }
 
   /** Appends a node after the delayed nodes that it needs, beginning with those that free the most memory. */
-  #schedule(node: AnyNode): void {
+  #schedule(node: Planned): void {
     const stack = [node];
     for (let next = stack.at(-1); next !== undefined; next = stack.at(-1)) {
-      const missing = this.#scheduled.has(next) ? [] : this.#missing(next);
+      const missing = next.isScheduled ? [] : this.#missing(next);
       if (missing.length > 0) {
         stack.push(...missing);
         continue;
       }
       stack.pop();
-      if (this.#scheduled.has(next)) continue;
-      this.#scheduled.add(next);
+      if (next.isScheduled) continue;
+      next.isScheduled = true;
       this.#order.push(next);
-      for (const root of this.#rootsOf(next)) this.#left.set(root, this.#readersLeft(root) - 1);
+      for (const memory of next.memories) memory.left--;
     }
   }
 
   /** The unscheduled nodes whose results a node reads; the one to run first is the last. */
-  #missing(node: AnyNode): AnyNode[] {
-    const missing = new Set<AnyNode>();
-    for (const input of node.inputs) {
-      const producer = this.#producers.get(input);
-      if (producer !== undefined && !this.#scheduled.has(producer)) missing.add(producer);
-    }
-    if (missing.size < 2) return [...missing];
-    const growths = new Map([...missing].map((one) => [one, this.#growth(new Set([one]))]));
-    return [...missing].sort(
-      (a, b) => (growths.get(b) ?? 0) - (growths.get(a) ?? 0) || this.#position(b) - this.#position(a),
-    );
-  }
-
-  #inOrder(nodes: Iterable<AnyNode>): readonly AnyNode[] {
-    return [...nodes].sort((a, b) => this.#position(a) - this.#position(b));
-  }
-
-  #readersLeft(root: Value): number {
-    return this.#left.get(root) ?? this.#storages.readers(root).length;
+  #missing({ producers }: Planned): readonly Planned[] {
+    const missing = [...producers].filter(({ isScheduled }) => !isScheduled);
+    if (missing.length < 2) return missing;
+    return missing.sort((a, b) => this.#growth([b]) - this.#growth([a]) || b.position - a.position);
   }
 
   /** Runs the eager nodes that follow from these nodes' results, if that frees memory in all. */
-  #runEager(news: readonly AnyNode[]): void {
+  #runEager(news: readonly Planned[]): void {
     const group = this.#runnable(news);
-    const isReadWithin = (node: AnyNode): boolean =>
-      node.outputs.some((output) => this.#consumers.get(output)?.some((reader) => group.has(reader)));
-    for (const node of this.#inOrder(group).toReversed()) {
-      const mayGoOnWaiting = this.#delayed.has(node) && this.#allocated(node) > NEGLIGIBLE;
-      if (mayGoOnWaiting && !isReadWithin(node)) group.delete(node);
-    }
+    const isReadWithin = ({ readers }: Planned): boolean => readers.some((reader) => group.has(reader));
+    const mayGoOnWaiting = [...group].filter((node) => isDelayed(node) && node.allocated > NEGLIGIBLE);
+    for (const node of inOrder(mayGoOnWaiting).toReversed()) if (!isReadWithin(node)) group.delete(node);
     if (group.size === 0 || this.#growth(group) > NEGLIGIBLE) return;
     for (const node of this.#inParts(group)) {
-      if (!this.#delayed.has(node) || !isReadWithin(node)) this.#schedule(node);
+      if (!isDelayed(node) || !isReadWithin(node)) this.#schedule(node);
     }
   }
 
@@ -216,25 +223,26 @@ class Scheduling {
    * Keeps the order of a group, except that with decoded state one parameter follows the other: one is stored before
    * the next is decoded. Nodes that touch the same large value belong to the same parameter.
    */
-  #inParts(group: ReadonlySet<AnyNode>): readonly AnyNode[] {
-    const nodes = this.#inOrder(group);
+  #inParts(group: ReadonlySet<Planned>): readonly Planned[] {
+    const nodes = inOrder(group);
     if (this.#decoded.size === 0) return nodes;
-    const next = new Map<AnyNode, AnyNode>();
-    const findLeader = (node: AnyNode): AnyNode => {
+    const next = new Map<Planned, Planned>();
+    const findLeader = (node: Planned): Planned => {
       let leader = node;
       for (let other = next.get(leader); other !== undefined; other = next.get(leader)) leader = other;
       return leader;
     };
-    const users = new Map<Value, AnyNode>();
-    for (const node of nodes) {
-      for (const root of [...node.inputs, ...node.outputs].map((value) => this.#storages.root(value))) {
+    const users = new Map<Value, Planned>();
+    for (const planned of nodes) {
+      const { inputs, outputs } = planned.node;
+      for (const root of [...inputs, ...outputs].map((value) => this.#storages.root(value))) {
         if (byteLength(root) <= NEGLIGIBLE || this.#storages.held.has(root)) continue;
-        const [leader, other] = [findLeader(node), findLeader(users.get(root) ?? node)];
+        const [leader, other] = [findLeader(planned), findLeader(users.get(root) ?? planned)];
         if (leader !== other) next.set(leader, other);
-        users.set(root, node);
+        users.set(root, planned);
       }
     }
-    const parts = new Map<AnyNode, AnyNode[]>();
+    const parts = new Map<Planned, Planned[]>();
     for (const node of nodes) {
       const part = parts.get(findLeader(node));
       if (part === undefined) parts.set(findLeader(node), [node]);
@@ -244,72 +252,67 @@ class Scheduling {
   }
 
   /** Runs the last readers of values that readers of these nodes also read, if that frees memory. */
-  #runLastReaders(news: readonly AnyNode[]): void {
-    const readers = news.flatMap((node) =>
-      node.outputs.flatMap((output) => this.#consumers.get(output) ?? []),
-    );
-    for (const root of new Set(readers.flatMap((reader) => [...this.#rootsOf(reader)]))) {
-      if (this.#bytes(root) <= NEGLIGIBLE) continue;
-      const last = this.#storages.readers(root).filter((reader) => !this.#scheduled.has(reader));
-      const canRun = last.every((reader) => reader.origin.phase === "backward" && this.#canRun(reader));
-      if (!canRun || this.#growth(new Set(last)) >= -NEGLIGIBLE) continue;
-      for (const reader of this.#inOrder(last)) this.#schedule(reader);
+  #runLastReaders(news: readonly Planned[]): void {
+    const large = new Set<Memory>();
+    for (const { readers } of news)
+      for (const { memories } of readers)
+        for (const memory of memories) if (memory.bytes > NEGLIGIBLE) large.add(memory);
+    for (const memory of large) {
+      const last = memory.readers.filter(({ isScheduled }) => !isScheduled);
+      const allCanRun = last.every((reader) => reader.node.origin.phase === "backward" && canRun(reader));
+      if (!allCanRun || this.#growth(last) >= -NEGLIGIBLE) continue;
+      for (const reader of last) this.#schedule(reader);
     }
   }
 
-  /** Whether all nodes that a node needs have been scheduled, constants aside. */
-  #canRun(node: AnyNode): boolean {
-    return node.inputs.every((input) => {
-      const producer = this.#producers.get(input);
-      return producer === undefined || this.#scheduled.has(producer) || producer.inputs.length === 0;
-    });
-  }
-
   /** Eager nodes that can run now, one after the other, with the delayed nodes that they need. */
-  #runnable(news: readonly AnyNode[]): Set<AnyNode> {
-    const group = new Set<AnyNode>();
+  #runnable(news: readonly Planned[]): Set<Planned> {
+    const group = new Set<Planned>();
     const queue = new Set(news);
-    for (const node of queue) {
-      for (const output of node.outputs) {
-        for (const reader of this.#consumers.get(output) ?? []) {
-          if (this.#scheduled.has(reader) || group.has(reader)) continue;
-          if (!this.#eager.has(reader)) {
-            if (this.#delayed.has(reader)) queue.add(reader);
-            continue;
-          }
-          for (const needed of this.#needed(reader, group)) {
-            group.add(needed);
-            queue.add(needed);
-          }
+    for (const { readers } of queue) {
+      for (const reader of readers) {
+        if (reader.isScheduled || group.has(reader)) continue;
+        if (!reader.isEager) {
+          if (isDelayed(reader)) queue.add(reader);
+          continue;
+        }
+        for (const needed of this.#needed(reader, group)) {
+          group.add(needed);
+          queue.add(needed);
         }
       }
     }
     return group;
   }
 
-  /** A node with the delayed nodes that it needs besides the group; empty if it needs anything else. */
-  #needed(node: AnyNode, group: ReadonlySet<AnyNode>): ReadonlySet<AnyNode> {
+  /**
+   * A node with the delayed nodes that it needs besides the group; empty if it needs anything else. The group has all
+   * that its nodes need: a node that blocked this one does so until it is scheduled or in the group.
+   */
+  #needed(node: Planned, group: ReadonlySet<Planned>): Iterable<Planned> {
+    const isMissing = (other: Planned): boolean => !other.isScheduled && !group.has(other);
+    if (node.blocker !== undefined && isMissing(node.blocker)) return [];
     const needed = new Set([node]);
-    for (const next of needed) {
-      if (next !== node && !this.#delayed.has(next)) return new Set();
-      for (const input of next.inputs) {
-        const producer = this.#producers.get(input);
-        if (producer !== undefined && !this.#scheduled.has(producer) && !group.has(producer))
-          needed.add(producer);
+    for (const { producers } of needed) {
+      for (const producer of producers) {
+        if (!isMissing(producer)) continue;
+        if (!isDelayed(producer)) {
+          node.blocker = producer;
+          return [];
+        }
+        needed.add(producer);
       }
     }
     return needed;
   }
 
   /** The change in the number of bytes in use from running the group. */
-  #growth(group: ReadonlySet<AnyNode>): number {
-    let growth = 0;
-    const read = new Map<Value, number>();
-    for (const node of group) {
-      growth += this.#allocated(node);
-      for (const root of this.#rootsOf(node)) read.set(root, (read.get(root) ?? 0) + 1);
-    }
-    for (const [root, readers] of read) if (this.#readersLeft(root) === readers) growth -= this.#bytes(root);
+  #growth(group: Iterable<Planned>): number {
+    const nodes = [...group];
+    const read = nodes.flatMap(({ memories }) => memories);
+    let growth = nodes.reduce((sum, { allocated }) => sum + allocated, 0);
+    for (const memory of read) if (--memory.left === 0) growth -= memory.bytes;
+    for (const memory of read) memory.left++;
     return growth;
   }
 }
