@@ -11,7 +11,7 @@ const folder = mkdtempSync(join(tmpdir(), "mp-bert-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const flags = (text: string): readonly string[] => text.split(" ");
-const SMALL = flags("--layers 2 --size 32 --heads 2 --sequence 32 --batch 8 --vocab 300 --precision float32");
+const SMALL = flags("--layers 1 --size 32 --heads 2 --sequence 32 --batch 8 --vocab 300 --precision float32");
 
 /** Trains on the app's own text. */
 const OWN_TEXT = "own text";
@@ -88,20 +88,18 @@ describe("bert", () => {
 
   it("tells sources apart, and starts from a pretrained encoder", () => {
     const state = join(folder, "pretrained.safetensors");
-    const model = [OWN_TEXT, ...flags("--layers 1 --size 64 --batch 16 --vocab 1000 --dropout 0")];
-    result("pretrained", ...model, ...flags("--steps 20"), "--save", state);
-    const common = flags("--task classify --steps 150 --learning-rate 0.003");
-    const { metric, details } = result("classes", ...model, ...common, "--from", state);
+    result("pretrained", ...flags("--dropout 0 --steps 5"), "--save", state);
+    const common = flags("--task classify --dropout 0 --learning-rate 0.003");
+    const { metric, details, loss } = result("classes", ...common, "--steps", "60", "--from", state);
     expect([metric.name, details.task]).toEqual(["test accuracy", "classify"]);
-    // Every third sequence is from the largest source.
-    expect(metric.value).toBeGreaterThan(0.39);
-    const alone = result("alone", ...model, ...flags("--task classify --steps 1"));
-    const from = result("from", ...model, ...flags("--task classify --steps 1"), "--from", state);
-    expect(from.loss).not.toEqual(alone.loss);
+    // Every second sequence is from either source.
+    expect(metric.value).toBeGreaterThan(0.8);
+    const alone = result("alone", ...common, "--steps", "1");
+    expect(loss[0]).not.toBe(alone.loss[0]);
   });
 
   it("goes on with the same bits where Ctrl-C stopped it", () => {
-    const common = flags("--precision mixed_float16 --steps 60");
+    const common = flags("--precision mixed_float16 --steps 20");
     const whole = result("uninterrupted", ...common);
     const state = join(folder, "state.safetensors");
     const stop = ["--import", "@mp/build/interrupt-at-first-step"];
@@ -117,7 +115,7 @@ describe("bert", () => {
     ]);
     expect([status, existsSync(state)]).toEqual([130, true]);
     const { loss, steps } = result("rest", ...common, "--resume", state);
-    expect([steps, loss.length < 60]).toEqual([60, true]);
+    expect([steps, loss.length < 20]).toEqual([20, true]);
     expect(loss).toEqual(whole.loss.slice(-loss.length));
   });
 
@@ -151,7 +149,7 @@ describe("bert", () => {
       expect(measured.planned.peak / tensors).toBeGreaterThan(0.5);
       expect(measured.planned.peak / tensors).toBeLessThan(1.15);
     }
-    const [plain, accumulated, checkpointed] = run("--budget", "20MiB")
+    const [plain, accumulated, checkpointed] = run("--layers", "2", "--budget", "5MiB")
       .stdout.split("\n")
       .slice(1)
       .map((line) => Number(/ (\d+)( +\d+)?$/.exec(line.trimEnd())?.[1]));
