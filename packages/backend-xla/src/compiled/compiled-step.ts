@@ -37,6 +37,7 @@ export interface StepFigures {
   readonly unknownLoops: number;
 }
 
+/** Counts kernels, bytes, products and casts of a compiled step. */
 export function stepFigures({ kernels, memory, unknownLoops }: CompiledStep): StepFigures {
   const total = (of: (kernel: Kernel) => number): number =>
     kernels.reduce((sum, kernel) => sum + kernel.times * of(kernel), 0);

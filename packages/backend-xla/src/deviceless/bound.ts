@@ -16,6 +16,7 @@ export interface StepBound {
 
 const MILLI = 1000;
 
+/** The time that a step's bytes and products take at published rates; no step takes less. */
 export function stepBound({ kernels }: CompiledStep, rates: PublishedRates): StepBound {
   const bound = { bytesMs: 0, productsMs: 0, boundMs: 0 };
   for (const { times, bytes, products } of kernels) {

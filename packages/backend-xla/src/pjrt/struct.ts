@@ -88,5 +88,5 @@ export function bytesAt(address: bigint, length: number): Uint8Array {
   return length === 0 ? new Uint8Array(0) : new Uint8Array(koffi.view(address, length)).slice();
 }
 
-export const textAt = (address: bigint, length: number): string =>
+const textAt = (address: bigint, length: number): string =>
   Buffer.from(bytesAt(address, length)).toString("utf8");
