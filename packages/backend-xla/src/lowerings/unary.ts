@@ -40,6 +40,14 @@ const ifNegative = (f: (emitter: Emitter, x: Operand) => Operand): Lowering<"Lea
     return [emitter.select(emitter.compare("LT", x, 0), scaled, x)];
   });
 
+/** The error function: beyond ±1 one less the complement, since XLA's own is 5 ulp off near 1. */
+function erf(emitter: Emitter, x: Operand): Operand {
+  const size = emitter.unary("abs", x);
+  const far = emitter.binary("subtract", emitter.like(x, 1), emitter.special("erfc", size));
+  const signed = emitter.select(emitter.compare("LT", x, 0), emitter.unary("negate", far), far);
+  return emitter.select(emitter.compare("LT", size, 1), emitter.special("erf", x), signed);
+}
+
 /** x/2 · erfc(-x/√2), which keeps its digits where 1 + erf cancels. */
 function gelu(emitter: Emitter, x: Operand): Operand {
   const tail = emitter.special("erfc", emitter.binary("multiply", x, -Math.SQRT1_2));
@@ -78,7 +86,7 @@ export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Exp: wideUnary("exponential"),
   Log: wideUnary("log"),
   Sqrt: wideUnary("sqrt"),
-  Erf: wide((emitter, x) => emitter.special("erf", x)),
+  Erf: wide(erf),
   Tanh: wideUnary("tanh"),
   Sigmoid: wideUnary("logistic"),
   Relu: (emitter, _, [x]) => [emitter.binary("maximum", x, 0)],
