@@ -88,14 +88,16 @@ describe("bert", () => {
 
   it("tells sources apart, and starts from a pretrained encoder", () => {
     const state = join(folder, "pretrained.safetensors");
-    result("pretrained", ...flags("--dropout 0 --steps 5"), "--save", state);
-    const common = flags("--task classify --dropout 0 --learning-rate 0.003");
-    const { metric, details, loss } = result("classes", ...common, "--steps", "60", "--from", state);
+    const model = [OWN_TEXT, ...flags("--layers 1 --size 64 --batch 16 --vocab 1000 --dropout 0")];
+    result("pretrained", ...model, ...flags("--steps 20"), "--save", state);
+    const common = flags("--task classify --steps 150 --learning-rate 0.003");
+    const { metric, details } = result("classes", ...model, ...common, "--from", state);
     expect([metric.name, details.task]).toEqual(["test accuracy", "classify"]);
-    // Every second sequence is from either source.
-    expect(metric.value).toBeGreaterThan(0.8);
-    const alone = result("alone", ...common, "--steps", "1");
-    expect(loss[0]).not.toBe(alone.loss[0]);
+    // Every third sequence is from the largest source.
+    expect(metric.value).toBeGreaterThan(0.39);
+    const alone = result("alone", ...model, ...flags("--task classify --steps 1"));
+    const from = result("from", ...model, ...flags("--task classify --steps 1"), "--from", state);
+    expect(from.loss).not.toEqual(alone.loss);
   });
 
   it("goes on with the same bits where Ctrl-C stopped it", () => {
