@@ -43,7 +43,7 @@ export interface DevicelessOptions {
   readonly tf32?: boolean;
   /** Whether a run takes over the memory of the state. Default: it does. */
   readonly donate?: boolean;
-  /** XLA's own flags, over those that the backend sets. */
+  /** Flags of XLA by name. They are added to those that the backend sets, and replace those of the same name. */
   readonly flags?: Flags;
 }
 

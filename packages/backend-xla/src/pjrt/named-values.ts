@@ -1,6 +1,6 @@
 import { bytesAt, Struct, structSize } from "./struct.js";
 
-/** Numbers of PJRT_NamedValue_Type. */
+/** The types of a named value, as the C interface numbers them (PJRT_NamedValue_Type). */
 const KIND = { string: 0, integer: 1, integers: 2, float: 3, boolean: 4 } as const;
 
 export type NamedOptions = Readonly<Record<string, string | number | boolean>>;

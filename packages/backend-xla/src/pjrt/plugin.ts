@@ -73,7 +73,7 @@ export class Plugin {
     return args;
   }
 
-  /** Calls a function with an argument that is used again. */
+  /** Calls a function with a struct that the caller keeps, for further calls or for what it holds. */
   callWith<N extends FunctionName>(name: N, args: Struct<N>): void {
     this.#check(name, this.#function(name)(args.bytes));
   }

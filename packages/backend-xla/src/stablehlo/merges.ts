@@ -1,8 +1,8 @@
 /**
- * XLA's simplifier takes floats for real numbers where it meets constants and divisions: x + 0 becomes x, (x + 3) - 3
- * becomes x, x · 3 · 7 becomes x · 21, and a / b / c becomes a / (b · c). That loses the sign of a zero, digits, or
- * everything to an overflow. For processors, a product and a sum become one operation with one rounding. The writer
- * keeps apart what would be merged.
+ * XLA's simplifier merges operations by rules that hold for real numbers and not for floats: x + 0 becomes x, (x + 3) - 3
+ * becomes x, x · 3 · 7 becomes x · 21, and a / b / c becomes a / (b · c). The result loses the sign of a zero or its last
+ * digits, or misses an overflow. For processors XLA also joins a product and a sum, which are then rounded once. The
+ * writer puts something between such operations, so that they stay two.
  */
 import type { Operand } from "./operand.js";
 import type { BinaryOperation } from "./operations.js";

@@ -30,6 +30,6 @@ const neutral: Readonly<Record<FoldOp, (limits: Limits) => number | bigint>> = {
   or: () => 0,
 };
 
-/** The element that an operation does not change others with. */
+/** The neutral element of an operation, such as 0 for sums and 1 for products. */
 export const neutralOf = (operation: FoldOp, dtype: DType): number | bigint =>
   neutral[operation](limitsOf(dtype));

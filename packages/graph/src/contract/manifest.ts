@@ -68,10 +68,10 @@ export interface BackendManifest {
    */
   readonly nextState?: "from-the-start" | "as-computed";
   /**
-   * What a run that fails within the engine, as for want of memory, does to the state: it leaves every slot as it was
-   * (`keep-state`, the default), or it may lose the state (`lose-state`), as an engine that overwrites it in place. A
-   * state that is lost throws MP_BACKEND_FAILED at every later use. Data that fail a run, such as an index out of range,
-   * keep the state on every engine.
+   * What happens to the state if the engine fails during a run, for example for want of memory. `keep-state` (default):
+   * every slot is as it was. `lose-state`: the state may be lost, because the engine overwrites it in place; every later
+   * use of it throws MP_BACKEND_FAILED. If the data are at fault, as with an index out of range, every engine keeps the
+   * state.
    */
   readonly failedRuns?: "keep-state" | "lose-state";
   /**
