@@ -1,8 +1,7 @@
-import { type Backend, type BackendManifest, byteLength, expandComposites, type Graph } from "@mp/graph";
+import { type Backend, type BackendManifest, byteLength, type Graph } from "@mp/graph";
 import { defineBackend, type Place } from "@mp/graph/backend";
 import { ConstantPool } from "./constant-pool.js";
 import { copyOf, HostValue, type Stored } from "./host-value.js";
-import { joinSums } from "./join-sums.js";
 import { type ProgramModule, writeModule } from "./module.js";
 import { SMALL_BYTES } from "./packing.js";
 import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
@@ -57,7 +56,7 @@ export async function compileProgram(
 ): Promise<DeviceProgram> {
   const { client, isDonating, tf32 } = engine;
   const module = writeModule({
-    graph: joinSums(expandComposites(graph).graph),
+    graph,
     bound,
     layout: state?.layout ?? NO_STATE,
     isDonating,

@@ -1,4 +1,5 @@
 import { byteLength, type Graph, type HostTensor, isNode } from "@mp/graph";
+import { uniformValue } from "./stablehlo/index.js";
 
 interface LiftedGraph {
   /** The graph with the constants as its last inputs. */
@@ -9,12 +10,15 @@ interface LiftedGraph {
 /** The most bytes of a constant that is written into a program. */
 const WRITTEN_BYTES = 4096;
 
-/** Makes inputs of large constants: as text they would take twice their bytes, and be parsed at every compilation. */
+/**
+ * Makes inputs of large constants: as text they would take twice their bytes, and be parsed at every compilation. One
+ * whose elements are all the same number is written as that number.
+ */
 export function liftConstants(graph: Graph): LiftedGraph {
   const lifted = graph.nodes.flatMap((node) => {
     if (!isNode(node, "Constant")) return [];
     const { value } = node.attributes;
-    return byteLength(value) > WRITTEN_BYTES && !isUniform(value) ? [{ node, value }] : [];
+    return byteLength(value) > WRITTEN_BYTES && uniformValue(value) === undefined ? [{ node, value }] : [];
   });
   if (lifted.length === 0) return { graph, constants: [] };
   const gone = new Set<unknown>(lifted.map(({ node }) => node));
@@ -30,9 +34,3 @@ export function liftConstants(graph: Graph): LiftedGraph {
     constants: lifted.map(({ value }) => value),
   };
 }
-
-/** Whether all elements are one number, which is written as one. */
-const isUniform = ({ data }: HostTensor): boolean => {
-  const [first] = data;
-  return (data as Float32Array).every((element) => Object.is(element, first));
-};

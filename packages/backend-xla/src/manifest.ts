@@ -9,22 +9,27 @@ const DEVICES: Readonly<Record<string, BackendManifest["device"]>> = { cpu: "cpu
 export const deviceOf = ({ platform }: Pick<Client, "platform">): BackendManifest["device"] =>
   DEVICES[platform.toLowerCase()] ?? "other";
 
+/** What every program of XLA is: all dtypes and operators, computed natively and rounded as IEEE 754 says. */
+export const NATIVE: Omit<BackendManifest, "engine" | "device" | "profile" | "memory"> = {
+  specVersion: "v1",
+  dtypes: Object.fromEntries(
+    DTYPES.map((dtype) => [dtype, { storage: dtype, compute: "native" }]),
+  ) as BackendManifest["dtypes"],
+  ...exactNumerics,
+  ops: opSupport(() => undefined),
+  tolerance: libraryTolerance,
+  eventLoop: "free",
+};
+
 /** Makes the manifest from the plugin's answers. Every operator and every dtype is lowered. */
 export function xlaManifest(client: Client, { flushed }: Findings, isDonating: boolean): BackendManifest {
   const subnormals = { ...exactNumerics.subnormals };
   for (const dtype of flushed) subnormals[dtype] = "flush";
   return Object.freeze({
-    specVersion: "v1",
+    ...NATIVE,
     engine: { name: "xla", version: describeVersion(client) },
     device: deviceOf(client),
-    dtypes: Object.fromEntries(
-      DTYPES.map((dtype) => [dtype, { storage: dtype, compute: "native" }]),
-    ) as BackendManifest["dtypes"],
-    ...exactNumerics,
     subnormals,
-    ops: opSupport(() => undefined),
-    tolerance: libraryTolerance,
-    eventLoop: "free",
     profile: { unsupported: "the PJRT interface has no times of kernels" },
     memory: { unsupported: "XLA tells the memory of a program, not its peak" },
     nextState: "as-computed",

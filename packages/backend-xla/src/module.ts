@@ -1,9 +1,11 @@
-import type { Graph, HostTensor, Value, ValueType } from "@mp/graph";
+import { expandComposites, type Graph, type HostTensor, type Value, type ValueType } from "@mp/graph";
 import type { Bound } from "@mp/graph/backend";
+import { joinSums } from "./join-sums.js";
 import { liftConstants } from "./lift-constants.js";
 import { emitGraph } from "./lowerings/emit-graph.js";
 import { Packing } from "./packing.js";
 import {
+  count,
   Emitter,
   type EmitterOptions,
   namesText,
@@ -14,7 +16,6 @@ import {
 import type { StateLayout } from "./state-layout.js";
 
 interface ModuleParts {
-  /** Without composites. */
   readonly graph: Graph;
   readonly bound: Bound;
   readonly layout: StateLayout;
@@ -51,7 +52,7 @@ export interface ProgramModule {
  * was. So it is if an index was out of range.
  */
 export function writeModule({ graph, bound, layout, isDonating, options }: ModuleParts): ProgramModule {
-  const lifted = liftConstants(graph);
+  const lifted = liftConstants(joinSums(expandComposites(graph).graph));
   const used = usedValues(lifted.graph);
   const inputs = lifted.graph.inputs.filter(({ value }) => used.has(value));
   const own = lifted.graph.inputs.slice(0, graph.inputs.length).filter(({ value }) => used.has(value));
@@ -145,8 +146,7 @@ function unpack(emitter: Emitter, packing: Packing, index: number, buffer: Opera
   const { offset } = packing.locationOf(index);
   if (offset === undefined) return buffer;
   const { shape } = packing.types[index] as ValueType;
-  const size = shape.reduce((product, each) => product * each, 1);
-  return emitter.reshape(emitter.sliceAxis(buffer, 0, offset, offset + size), shape);
+  return emitter.reshape(emitter.sliceAxis(buffer, 0, offset, offset + count(shape)), shape);
 }
 
 function pack(
@@ -160,7 +160,7 @@ function pack(
   if (members.length === 1) return memberValue(only);
   const flat = members.map((index) => {
     const value = memberValue(index);
-    return emitter.reshape(value, [value.type.shape.reduce((product, each) => product * each, 1)]);
+    return emitter.reshape(value, [count(value.type.shape)]);
   });
   return emitter.reshape(emitter.concat(flat, 0), type.shape);
 }

@@ -1,17 +1,8 @@
-import {
-  type Backend,
-  elementCount,
-  expandComposites,
-  type Graph,
-  type HostTensor,
-  hostArrayOf,
-  type ValueType,
-} from "@mp/graph";
+import { type Backend, type Graph, type HostTensor, type ValueType, zeros } from "@mp/graph";
 import { defineBackend } from "@mp/graph/backend";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/index.js";
 import { DEVICE_FLAGS } from "../flags.js";
-import { joinSums } from "../join-sums.js";
 import { locateCompiler } from "../library.js";
 import { writeModule } from "../module.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
@@ -79,9 +70,8 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
     upload: ({ dtype, shape }) => ({ dtype, shape }),
     download: (_, type) => zerosOf(type),
     bytes: () => 0,
-    compile: async (composed, { bound, state }) => {
+    compile: async (graph, { bound, state }) => {
       const begin = performance.now();
-      const graph = joinSums(expandComposites(composed).graph);
       const module = writeModule({
         graph,
         bound,
@@ -91,7 +81,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
       });
       const program = await topology.compile(module.text, { ...DEVICE_FLAGS.cuda, ...options.flags });
       options.onCompiled({
-        graph: composed,
+        graph,
         step: readCompiled(program),
         compileMs: performance.now() - begin,
       });
@@ -110,10 +100,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
   });
 }
 
-function zerosOf({ dtype, shape }: ValueType): HostTensor {
-  const data = new hostArrayOf[dtype](elementCount(shape, "deviceless"));
-  return { dtype, shape, data } as HostTensor;
-}
+const zerosOf = ({ dtype, shape }: ValueType): HostTensor => zeros(shape, dtype);
 
 const typeIn = (layout: StateLayout, slot: string): ValueType =>
   layout.packing.types[layout.indexOf(slot)] as ValueType;

@@ -1,5 +1,4 @@
 import type { Plugin } from "./plugin.js";
-import { Struct } from "./struct.js";
 
 /**
  * Waits for an event and destroys it. The thread that waits is none of Node's own, so that timers and sockets go on,
@@ -17,7 +16,7 @@ export function settle(plugin: Plugin, event: bigint): Promise<void> | void {
       },
     );
   try {
-    plugin.callWith("Event_Await", new Struct("Event_Await", { event }));
+    plugin.call("Event_Await", { event });
   } finally {
     drop(plugin, event);
   }

@@ -1,4 +1,5 @@
 /** Operations as the text of StableHLO. */
 export { Emitter, type EmitterOptions } from "./emitter.js";
-export type { Operand } from "./operand.js";
+export { uniformValue } from "./literal.js";
+export { count, type Operand } from "./operand.js";
 export { namesText, typesText, typeText } from "./tensor-type.js";

@@ -1,28 +1,21 @@
 import { allCases, runConformance } from "@mp/conformance";
 import {
   type BackendManifest,
-  DTYPES,
   type Graph,
   type HostTensor,
   printGraph,
   type ValueType,
   zeros,
 } from "@mp/graph";
-import { defineBackend, exactNumerics, libraryTolerance, opSupport } from "@mp/graph/backend";
+import { defineBackend } from "@mp/graph/backend";
+import { NATIVE } from "../../src/manifest.js";
 
 const NO = { unsupported: "nothing runs" } as const;
 
 const manifest: BackendManifest = {
-  specVersion: "v1",
+  ...NATIVE,
   engine: { name: "none", version: "0" },
   device: "other",
-  dtypes: Object.fromEntries(
-    DTYPES.map((dtype) => [dtype, { storage: dtype, compute: "native" }]),
-  ) as BackendManifest["dtypes"],
-  ...exactNumerics,
-  ops: opSupport(() => undefined),
-  tolerance: libraryTolerance,
-  eventLoop: "free",
   profile: NO,
   memory: NO,
 };
