@@ -1,28 +1,19 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/graph";
+import * as own from "@mp/wheels/own-place";
 import { LIBRARY_FILE, RELEASE } from "./release.js";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/**
- * The shell command of this package. If the package is installed, npx finds it and, with `--no`, never fetches a
- * stranger's package of that name. In a checkout the command names the file and works from any folder.
- */
-export function libraryCommand(moduleUrl: string): string {
-  if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libopenvino";
-  return `node ${fileURLToPath(new URL("../bin/mp-libopenvino.js", moduleUrl))}`;
-}
+/** The shell command of this package. */
+export const libraryCommand = (moduleUrl: string): string => own.ownCommand("mp-libopenvino", moduleUrl);
 
 /** The command that installs OpenVINO's library. */
 export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);
 
-/** The folder in the user's cache for the library and findings about it. Ignores a relative XDG_CACHE_HOME. */
-export function cacheFolder({ XDG_CACHE_HOME: given = "" }: Environment): string {
-  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libopenvino");
-}
+/** The folder in the user's cache for the library and findings about it. */
+export const cacheFolder = (environment: Environment): string => own.cacheFolder("libopenvino", environment);
 
 /** The folder in which the command puts the library. */
 export const libraryFolder = (environment: Environment): string =>

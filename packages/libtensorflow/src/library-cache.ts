@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from "node:fs";
 import { mkdir, readdir, statfs, writeFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { openWheel, publishFolder, requireSpace, withdrawFolder } from "@mp/wheels";
+import * as own from "@mp/wheels/own-place";
 import { extractHeaders } from "./headers.js";
 import type { WheelName } from "./wheel-name.js";
 
@@ -30,11 +30,9 @@ interface CacheNote {
   readonly libraries: Readonly<Record<string, number>>;
 }
 
-/** The folder in the user's cache. Ignores a relative XDG_CACHE_HOME, as the specification says. */
-export function cacheFolder(environment: Readonly<Record<string, string | undefined>>): string {
-  const { XDG_CACHE_HOME: given = "" } = environment;
-  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "libtensorflow");
-}
+/** The folder in the user's cache. */
+export const cacheFolder = (environment: Readonly<Record<string, string | undefined>>): string =>
+  own.cacheFolder("libtensorflow", environment);
 
 export function libraryKey({ name, version }: WheelName, digest: string): string {
   return `${name}-${version}-${digest.slice(0, 12)}`;

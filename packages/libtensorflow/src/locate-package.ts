@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { ownCommand } from "@mp/wheels/own-place";
 
 const TFJS_NODE = "@tensorflow/tfjs-node";
 const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
@@ -11,14 +11,8 @@ const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
  */
 export const INSTALL_COMMAND: string = `npm install --ignore-scripts ${TFJS_NODE}`;
 
-/**
- * The command that installs a current libtensorflow and the addon. If this package is installed, npx finds it and,
- * with `--no`, never fetches a stranger's package of that name. In a checkout it runs the file.
- */
-export function libraryCommand(moduleUrl: string): string {
-  if (moduleUrl.includes("/node_modules/")) return "npx --no mp-libtensorflow";
-  return `node ${fileURLToPath(new URL("../bin/mp-libtensorflow.js", moduleUrl))}`;
-}
+/** The command that installs a current libtensorflow and the addon. */
+export const libraryCommand = (moduleUrl: string): string => ownCommand("mp-libtensorflow", moduleUrl);
 
 /** The command for this installation of the package. */
 export const LIBRARY_COMMAND: string = libraryCommand(import.meta.url);

@@ -1,18 +1,11 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/graph";
+import { cacheFolder, ownCommand } from "@mp/wheels/own-place";
 import { VERSION } from "./release.js";
 
-/**
- * The shell command `mp-mpi`. If this package is installed, npx finds it and, with `--no`, never fetches a stranger's
- * package of that name. In a checkout the command names the file and works from any folder.
- */
-export function mpiCommand(moduleUrl: string): string {
-  if (moduleUrl.includes("/node_modules/")) return "npx --no mp-mpi";
-  return `node ${fileURLToPath(new URL("../bin/mp-mpi.js", moduleUrl))}`;
-}
+/** The shell command of this package. */
+export const mpiCommand = (moduleUrl: string): string => ownCommand("mp-mpi", moduleUrl);
 
 export const MPI_COMMAND: string = mpiCommand(import.meta.url);
 /** The command that installs MPI's library. */
@@ -23,11 +16,9 @@ export const LIBRARY_FILE = "libmpi_abi.so.1";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The folder, with `bin` and `lib`, into which `mp-mpi install` puts MPI. Ignores a relative XDG_CACHE_HOME. */
-export function installFolder(environment: Environment): string {
-  const { XDG_CACHE_HOME: given = "" } = environment;
-  return join(given.startsWith("/") ? given : join(homedir(), ".cache"), "mp", "mpi", `mpich-${VERSION}`);
-}
+/** The folder, with `bin` and `lib`, into which `mp-mpi install` puts MPI. */
+export const installFolder = (environment: Environment): string =>
+  join(cacheFolder("mpi", environment), `mpich-${VERSION}`);
 
 /** The error for a missing library or launcher, with `mp-mpi install` as the remedy. */
 export const notInstalled = (message: string, details: object = {}, cause?: unknown): MpError =>
