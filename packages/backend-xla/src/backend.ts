@@ -1,6 +1,7 @@
 import { type Backend, type BackendManifest, byteLength, type Graph } from "@mp/graph";
 import { defineBackend, type Place } from "@mp/graph/backend";
 import { ConstantPool } from "./constant-pool.js";
+import { deviceOf } from "./flags.js";
 import { copyOf, HostValue, type Stored } from "./host-value.js";
 import { type ProgramModule, writeModule } from "./module.js";
 import { SMALL_BYTES } from "./packing.js";
@@ -60,7 +61,7 @@ export async function compileProgram(
     bound,
     layout: state?.layout ?? NO_STATE,
     isDonating,
-    options: { tf32, isProcessor: client.platform.toLowerCase() === "cpu" },
+    options: { tf32, isProcessor: deviceOf(client) === "cpu" },
   });
   const executable = await compileKept(engine, module);
   try {

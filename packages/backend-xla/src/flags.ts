@@ -1,5 +1,11 @@
 import type { BackendManifest } from "@mp/graph";
-import type { Flags } from "./pjrt/index.js";
+import type { Client, Flags } from "./pjrt/index.js";
+
+/** The devices that the contract names, by a platform's name. */
+const DEVICES: Readonly<Record<string, BackendManifest["device"]>> = { cpu: "cpu", cuda: "cuda" };
+
+export const deviceOf = ({ platform }: Pick<Client, "platform">): BackendManifest["device"] =>
+  DEVICES[platform.toLowerCase()] ?? "other";
 
 /**
  * XLA's flags for results that are rounded where the graph says, and the same in every run. The processor's and the

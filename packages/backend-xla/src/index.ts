@@ -1,9 +1,9 @@
 import { type Backend, MpError } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { xlaBackend } from "./backend.js";
-import { DEVICE_FLAGS } from "./flags.js";
+import { DEVICE_FLAGS, deviceOf } from "./flags.js";
 import { type Device, locatePlugin, openClient } from "./library.js";
-import { deviceOf, xlaManifest } from "./manifest.js";
+import { xlaManifest } from "./manifest.js";
 import { probeOnce } from "./probe.js";
 import { ProgramCache } from "./program-cache.js";
 

@@ -1,13 +1,8 @@
 import { type BackendManifest, DTYPES } from "@mp/graph";
 import { exactNumerics, libraryTolerance, opSupport } from "@mp/graph/backend";
+import { deviceOf } from "./flags.js";
 import type { Client } from "./pjrt/index.js";
 import type { Findings } from "./probe.js";
-
-/** The devices that the contract names, by a platform's name. */
-const DEVICES: Readonly<Record<string, BackendManifest["device"]>> = { cpu: "cpu", cuda: "cuda" };
-
-export const deviceOf = ({ platform }: Pick<Client, "platform">): BackendManifest["device"] =>
-  DEVICES[platform.toLowerCase()] ?? "other";
 
 /** What every program of XLA is: all dtypes and operators, computed natively and rounded as IEEE 754 says. */
 export const NATIVE: Omit<BackendManifest, "engine" | "device" | "profile" | "memory"> = {

@@ -1,4 +1,5 @@
-import type { CompiledProgram, ProgramMemory } from "../pjrt/topology.js";
+import type { ProgramMemory } from "../pjrt/program-memory.js";
+import type { CompiledProgram } from "../pjrt/topology.js";
 import { readModule } from "./hlo-module.js";
 import { type Kernel, readKernels } from "./kernels.js";
 import type { Product } from "./products.js";

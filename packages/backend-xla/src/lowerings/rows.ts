@@ -3,6 +3,7 @@ import { isHalf, type ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
 import type { BinaryOperation } from "../stablehlo/operations.js";
+import { stableSort } from "../stablehlo/sort.js";
 import { arrayText, listText, namesText, typesText, typeText } from "../stablehlo/tensor-type.js";
 
 /** The elements of `x` at positions of one axis, which the axes of `places` (i32) replace. */
@@ -60,14 +61,8 @@ function moved(emitter: Emitter, x: Operand, by: number): Operand {
 /** Sorts places [N], equal ones in their order. @returns them and where each was */
 function sortPlaces(emitter: Emitter, places: Operand): readonly [sorted: Operand, order: Operand] {
   const pair = [places, emitter.iota("i32", shapeOf(places), 0)];
-  const scalar: ValueType = { dtype: "i32", shape: [] };
-  const body = emitter.region([scalar, scalar, scalar, scalar], ([a, b]) =>
-    a && b ? [emitter.compare("LT", a, b)] : [],
-  );
-  return emitter.emitMany(
-    `"stablehlo.sort"(${namesText(pair)}) <{dimension = 0 : i64, is_stable = true}> (${body}) : (${typesText(pair)}) -> (${typesText(pair)})`,
-    pair.map(({ type }) => type),
-  ) as readonly [Operand, Operand];
+  const sorted = stableSort(emitter, pair, 0, (a, b) => emitter.compare("LT", a, b));
+  return sorted as readonly [Operand, Operand];
 }
 
 /** Puts rows at places that are all different. */

@@ -2,7 +2,7 @@
 import { type ArgOp, isFloat } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { dtypeOf, type Operand, shapeOf } from "../stablehlo/operand.js";
-import { typesText } from "../stablehlo/tensor-type.js";
+import { stableSort } from "../stablehlo/sort.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 /** The least position of an element equal to the extreme, or of a NaN, which makes the extreme NaN. */
@@ -31,13 +31,7 @@ function comesBefore(emitter: Emitter, a: Operand, b: Operand, largest: boolean)
 const topK: Lowering<"TopK"> = (emitter, node, [x]) => {
   const { axis, k, largest } = node.attributes;
   const pair = [x, emitter.iota("i32", shapeOf(x), axis)];
-  const scalars = pair.flatMap(({ type: { dtype } }) => [0, 1].map(() => ({ dtype, shape: [] })));
-  const body = emitter.region(scalars, ([a, b]) => (a && b ? [comesBefore(emitter, a, b, largest)] : []));
-  const types = typesText(pair);
-  const sorted = emitter.emitMany(
-    `"stablehlo.sort"(${pair.map(({ name }) => name).join(", ")}) <{dimension = ${axis} : i64, is_stable = true}> (${body}) : (${types}) -> (${types})`,
-    pair.map(({ type }) => type),
-  );
+  const sorted = stableSort(emitter, pair, axis, (a, b) => comesBefore(emitter, a, b, largest));
   return sorted.map((values) => emitter.sliceAxis(values, axis, 0, k));
 };
 

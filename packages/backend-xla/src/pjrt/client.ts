@@ -1,12 +1,13 @@
 import type { HostTensor, ValueType } from "@mp/graph";
 import { DeviceBuffer, ELEMENT_TYPE } from "./buffer.js";
-import { compileOptions, type Flags } from "./compile-options.js";
+import { compileArguments } from "./compile-arguments.js";
+import type { Flags } from "./compile-options.js";
 import { drop } from "./event.js";
 import { NativeExecutable } from "./executable.js";
 import { Ledger } from "./ledger.js";
 import { type NamedOptions, NamedValues } from "./named-values.js";
 import type { Plugin } from "./plugin.js";
-import { bytesAt, Struct } from "./struct.js";
+import { bytesAt } from "./struct.js";
 
 /** PJRT_HostBufferSemantics: the array is read during the call and may change after it. */
 const ONLY_DURING_CALL = 0;
@@ -64,17 +65,9 @@ export class Client {
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the plugin's reason
    */
   async compile(text: string, flags: Flags, outputTypes: readonly ValueType[]): Promise<NativeExecutable> {
-    const [code, format, options] = [Buffer.from(text), Buffer.from("mlir"), compileOptions(flags)];
     const made = await this.plugin.callAsync("Client_Compile", {
       client: this.#client,
-      program: new Struct("Program", {
-        code,
-        code_size: code.length,
-        format,
-        format_size: format.length,
-      }),
-      compile_options: options,
-      compile_options_size: options.length,
+      ...compileArguments(text, flags),
     });
     return new NativeExecutable(this.plugin, this.#ledger, made.pointer("executable"), outputTypes);
   }

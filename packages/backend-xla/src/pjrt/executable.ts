@@ -3,6 +3,7 @@ import koffi from "koffi";
 import { DeviceBuffer } from "./buffer.js";
 import { type Ledger, Resource } from "./ledger.js";
 import type { Plugin } from "./plugin.js";
+import { readMemory } from "./program-memory.js";
 import { bytesAt, Struct } from "./struct.js";
 
 const DELETER = koffi.proto("void (void *made)");
@@ -70,12 +71,8 @@ export class NativeExecutable extends Resource {
 
   #countWorkBytes(): number {
     if (!this.#plugin.has("Executable_GetCompiledMemoryStats")) return 0;
-    const stats = this.#plugin.call("Executable_GetCompiledMemoryStats", { executable: this.#executable });
-    return (
-      stats.number("temp_size_in_bytes") +
-      stats.number("output_size_in_bytes") -
-      stats.number("alias_size_in_bytes")
-    );
+    const { temporary, results, aliased } = readMemory(this.#plugin, this.#executable);
+    return temporary + results - aliased;
   }
 
   protected free(executable: bigint): void {

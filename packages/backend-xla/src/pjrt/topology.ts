@@ -1,16 +1,9 @@
-import { compileOptions, type Flags } from "./compile-options.js";
+import { compileArguments } from "./compile-arguments.js";
+import type { Flags } from "./compile-options.js";
 import { type NamedOptions, NamedValues } from "./named-values.js";
 import type { Plugin } from "./plugin.js";
+import { type ProgramMemory, readMemory } from "./program-memory.js";
 import { Struct } from "./struct.js";
-
-/** Bytes that a compiled program takes on its device. */
-export interface ProgramMemory {
-  readonly arguments: number;
-  readonly results: number;
-  /** Of the results, those that take over the memory of arguments. */
-  readonly aliased: number;
-  readonly temporary: number;
-}
 
 export interface CompiledProgram {
   /** The module after all passes, in a format that the plugin names. */
@@ -41,16 +34,13 @@ export class Topology {
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the plugin's reason
    */
   async compile(text: string, flags: Flags): Promise<CompiledProgram> {
-    const [code, format, options] = [Buffer.from(text), Buffer.from("mlir"), compileOptions(flags)];
     const made = await this.#plugin.callAsync("Compile", {
       topology: this.#topology,
-      program: new Struct("Program", { code, code_size: code.length, format, format_size: format.length }),
-      compile_options: options,
-      compile_options_size: options.length,
+      ...compileArguments(text, flags),
     });
     const executable = made.pointer("executable");
     try {
-      return { module: this.#module(executable), memory: this.#memory(executable) };
+      return { module: this.#module(executable), memory: readMemory(this.#plugin, executable) };
     } finally {
       this.#plugin.call("Executable_Destroy", { executable });
     }
@@ -69,15 +59,5 @@ export class Topology {
     program.set("code", bytes);
     this.#plugin.callWith("Executable_OptimizedProgram", args);
     return { bytes, format: program.text("format", "format_size") };
-  }
-
-  #memory(executable: bigint): ProgramMemory {
-    const stats = this.#plugin.call("Executable_GetCompiledMemoryStats", { executable });
-    return {
-      arguments: stats.number("argument_size_in_bytes"),
-      results: stats.number("output_size_in_bytes"),
-      aliased: stats.number("alias_size_in_bytes"),
-      temporary: stats.number("temp_size_in_bytes"),
-    };
   }
 }
