@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { describe, expect, it } from "vitest";
 import { parseCommandLine, UsageError } from "./command-line.js";
 import { displayName, type SizedWorkload } from "./workloads/workloads.js";
@@ -97,9 +98,10 @@ describe("parseCommandLine", () => {
     ["w1 --device webgpu --against torch", /no peer runs on webgpu/],
     ["w1 --backend tfjs --device webgpu", /TensorFlow has no webgpu/],
     ["w1 --backend openvino --device cuda", /it has no device but cpu, got cuda/],
+    [`w1 --backend xla --threads ${availableParallelism() + 1}`, /takes all cores/],
     ["w1 --cuda 1", /--cuda 1: expected a JSON object/],
     ["w1 --largest-batch 0", /--largest-batch 0: expected an integer/],
-    ["w1 --backend wasm", /--backend wasm: expected one of ort, tfjs, openvino/],
+    ["w1 --backend wasm", /--backend wasm: expected one of ort, tfjs, openvino, xla/],
     ["w1 --precision f16", /--precision f16: expected one of float32/],
     ["w1 --against torch --precision mixed_float16", /bfloat16 only/],
     ["w1 --against keras --device cuda", /on the CPU only/],

@@ -171,12 +171,15 @@ function chooseWords(given: readonly string[], { target }: Values): readonly str
   return workloads.length === 0 ? COMPILED : workloads;
 }
 
-function refuseCombinations({ backend, device, against, precision }: Values): void {
+function refuseCombinations({ backend, device, against, precision, threads }: Values): void {
   if (backend === "tfjs" && device === "webgpu") {
     throw new UsageError("--backend tfjs: TensorFlow has no webgpu");
   }
   if (backend === "openvino" && device !== "cpu") {
     throw new UsageError(`--backend openvino: it has no device but cpu, got ${device}`);
+  }
+  if (backend === "xla" && device === "cpu" && threads !== availableParallelism()) {
+    throw new UsageError(`--threads: XLA's plugin for processors takes all cores, got ${threads}`);
   }
   if (against.includes("keras") && device !== "cpu") {
     throw new UsageError("--against keras: it is run on the CPU only");

@@ -1,6 +1,7 @@
 import { openvino } from "@mp/backend-openvino";
 import { type OrtOptions, ort } from "@mp/backend-ort";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
+import { type XlaOptions, xla } from "@mp/backend-xla";
 import { type Backend, float32, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
 import type { EngineChoice, EngineName, PrecisionName } from "./job.js";
 
@@ -15,6 +16,8 @@ const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Bac
     return tfjs({ tf: await loadTfjsNode({ device: device as "cpu" | "cuda" }) });
   },
   openvino: ({ threads }) => openvino({ threads }),
+  // Its plugin for processors takes all of their cores.
+  xla: ({ device }) => xla({ device } as XlaOptions),
 };
 
 /** Opens the engine that is measured. @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT */

@@ -4,7 +4,7 @@ import type { SizedWorkload } from "./workloads/workloads.js";
 
 export const PRECISIONS = ["float32", "mixed_bfloat16", "mixed_float16"] as const;
 export type PrecisionName = (typeof PRECISIONS)[number];
-export const ENGINES = ["ort", "tfjs", "openvino"] as const;
+export const ENGINES = ["ort", "tfjs", "openvino", "xla"] as const;
 export type EngineName = (typeof ENGINES)[number];
 export const DEVICES = ["cpu", "cuda", "webgpu"] as const;
 export type DeviceName = (typeof DEVICES)[number];

@@ -167,7 +167,9 @@ function isGood(value) {
 /** @param {string} device @param {boolean} small @param {boolean} hasTorch */
 function jobsFor(device, small, hasTorch) {
   const hasTensorFlow = existsSync(join(root, "tensorflow"));
-  const plan = makePlan({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow });
+  // It would open the plugin that is named here for any device.
+  const hasXla = device !== "webgpu" && (process.env["MP_XLA_PLUGIN"] !== undefined || given.plan);
+  const plan = makePlan({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow, hasXla });
   return plan.filter(({ part }) => given.only === undefined || given.only.includes(part));
 }
 

@@ -15,6 +15,7 @@ import { manifestAt, root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
 import { fetchWheels, hashFile, MAX_PIECE_BYTES, python, run, writeArchive, writeSums } from "./archive.mjs";
 import { packTensorFlow } from "./pack-tensorflow.mjs";
+import { packXla } from "./pack-xla.mjs";
 import { CUDA_WHEEL, MEMBERS, NODE } from "./pinned.mjs";
 import { productionFiles } from "./production-files.mjs";
 
@@ -25,6 +26,7 @@ const PROGRAMS = [
   "machine.mjs",
   "engine.mjs",
   "probe.mjs",
+  "kept-programs.mjs",
   "conformance.mjs",
   "process.mjs",
   "result-file.mjs",
@@ -38,8 +40,8 @@ const PROGRAMS = [
  * @param {string} folder
  * @param {import("../commands/gpu.mjs").PackOptions} options
  */
-export function packGpu(folder, { hasCuda, tensorFlow }) {
-  const filter = MEMBERS.map((member) => `./${member}...`);
+export async function packGpu(folder, { hasCuda, hasXla, tensorFlow }) {
+  const filter = [...MEMBERS, "packages/libxla"].map((member) => `./${member}...`);
   if (!turbo(["build:js"], { filter, quiet: true })) fail("gpu pack: the packages did not build");
   mkdirSync(folder, { recursive: true });
   const stale = readdirSync(folder).filter((file) => /\.tar\.gz(\.\d\d)?$/.test(file));
@@ -52,6 +54,7 @@ export function packGpu(folder, { hasCuda, tensorFlow }) {
       ...writeArchive(join(folder, "mp.tar.gz"), root, [...files, ...programs]),
       ...packNode(folder, work),
       ...(hasCuda ? packCuda(folder, work, files) : []),
+      ...(hasXla ? await packXla(folder) : []),
       ...(tensorFlow === undefined ? [] : packTensorFlow(folder, work, tensorFlow)),
     ];
     copyFileSync(join(root, "tools/gpu/run.sh"), join(folder, "run.sh"));

@@ -33,4 +33,10 @@ export const CUDA_WHEEL = {
 export const ENGINE = "onnxruntime-node";
 
 /** Members of the workspace that are measured there; their dependencies are included. */
-export const MEMBERS = ["bench", "apps/word-lm", "packages/conformance", "packages/backend-ort"];
+export const MEMBERS = [
+  "bench",
+  "apps/word-lm",
+  "packages/conformance",
+  "packages/backend-ort",
+  "packages/backend-xla",
+];

@@ -20,6 +20,7 @@
  * @property {number} rounds
  * @property {boolean} hasTorch whether a PyTorch was found that runs on the device
  * @property {boolean} hasTensorFlow whether the pack has it
+ * @property {boolean} hasXla whether a plugin of XLA was found for the device
  */
 
 /**
@@ -32,6 +33,7 @@
 
 export const DEVICES = ["cuda", "webgpu", "cpu"];
 export const PARTS = [
+  "xla",
   "probe",
   "word-lm",
   "encoder",
@@ -86,6 +88,8 @@ const SIZES = {
       `cells=${cells},batch=${batch},time=20`,
     encoder: "layers=12,size=768,heads=12,hidden=3072,batch=32,vocabulary=30522",
     resnet: "batch=128",
+    dense: "w1",
+    products: "w1:size=8192,batch=8192",
     mostBatch: 65_536,
     workloads: ["w1", "w2", "w3", "w4"],
     app: ["--cells", "1536", "--steps", "300"],
@@ -97,6 +101,8 @@ const SIZES = {
       `cells=${cells},batch=${batch},time=3,vocabulary=50`,
     encoder: "layers=1,size=16,heads=2,hidden=32,batch=2,vocabulary=50,time=8",
     resnet: "batch=2,size=32,width=2,classes=5",
+    dense: "w1:size=16,batch=2",
+    products: "w1:size=32,batch=32",
     mostBatch: 4,
     workloads: ["w1:size=16,batch=2", "w3:batch=2,size=8"],
     app: ["--cells", "8", "--steps", "3", "--vocab", "100"],
@@ -105,7 +111,7 @@ const SIZES = {
 };
 
 /** @param {Wanted} wanted @returns {readonly Job[]} */
-export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow }) {
+export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXla }) {
   const sizes = small ? SIZES.small : SIZES.full;
   const precisions = /** @type {Record<string, readonly string[]>} */ (PRECISIONS)[device] ?? [];
   const halves = precisions.filter((precision) => precision !== FLOAT32);
@@ -150,9 +156,42 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow }) {
     { name: "ResNet-50", workload: resnet },
   ];
   const onTensorFlow = { flags: ["--backend", "tfjs"], beside: NO_PEERS };
+  /** @param {string} name @param {string} workload @param {readonly string[]} among */
+  const xla = (name, workload, among) => bench("xla", name, { workload, among, flags: ["--backend", "xla"] });
+  const [bfloat16, float16] = [["mixed_bfloat16"], ["mixed_float16"]];
 
   // One job of each kind comes first: they fit into a loan of ten minutes with --rounds 1.
   return [
+    ...(hasXla
+      ? [
+          ...probe("xla", "xla", "xla/probe"),
+          {
+            id: "xla/kept programs",
+            part: "xla",
+            answer: /** @type {const} */ ("line"),
+            program: "tools/gpu/kept-programs.mjs",
+            args: [device],
+          },
+          ...xla("encoder", encoder, bfloat16),
+          ...xla("ResNet-50", resnet, float16),
+          // The other engine beside them, in the same run.
+          ...bench("xla", "encoder on ONNX Runtime", { workload: encoder, among: bfloat16, beside: NO_PEERS }),
+          ...bench("xla", "ResNet-50 on ONNX Runtime", { workload: resnet, among: float16, beside: NO_PEERS }),
+          ...xla("dense layers", sizes.dense, bfloat16),
+          ...xla("word model", word(first), bfloat16),
+          ...xla("word model, large", word(third), [FLOAT32, ...bfloat16]),
+          ...xla("large products", sizes.products, bfloat16),
+          ...conformance("xla", "xla", "xla/conformance"),
+          ...bench("xla", "encoder, torch.compile", {
+            workload: encoder,
+            among: bfloat16,
+            flags: ["--backend", "xla"],
+            beside: ["torch-compile"],
+          }),
+          ...xla("encoder", encoder, [FLOAT32, ...float16]),
+          ...xla("ResNet-50", resnet, [FLOAT32, ...bfloat16]),
+        ]
+      : []),
     ...probe("probe", "ort"),
     ...wordModel(first),
     ...bench("encoder", "base size", { workload: encoder }),

@@ -18,8 +18,8 @@ sh run.sh [flags]
   --python PATH       interpreter whose PyTorch to run beside; default python3, where there is one
   --out FILE          the result; default gpu-result.json in the current folder, with a page beside it
   --small             a few steps of each, to see that everything runs; its figures mean nothing
-  --only PART,...     of probe, word-lm, encoder, resnet-50, operators, conformance, largest-batch, fused-lstm,
-                      torch-compile, workloads, app, tensorflow; default all, the first sizes of the first six first
+  --only PART,...     of xla, probe, word-lm, encoder, resnet-50, operators, conformance, largest-batch, fused-lstm,
+                      torch-compile, workloads, app, tensorflow; default all, the most important jobs first
   --rounds N          processes of each side; default 3
   --minutes N         start nothing after this time, and say what is left
   --resume            run only what the file of --out does not have yet
@@ -58,7 +58,7 @@ fi
 mkdir -p "$work"
 # What lies there already is not unpacked again.
 if ! cmp -s "$here/SHA256SUMS" "$work/SHA256SUMS"; then
-  for name in mp node cuda tensorflow; do
+  for name in mp node cuda xla tensorflow; do
     # Pieces are numbered, so that their order is that of their names.
     if ls "$here/$name.tar.gz"* > /dev/null 2>&1; then cat "$here/$name.tar.gz"* | tar -xzf - -C "$work"; fi
   done
@@ -73,6 +73,18 @@ import glob, sys
 print(*(f for p in sys.path for f in glob.glob(p + "/nvidia/*/lib")))' 2> /dev/null || true); do
   if [ -d "$folder" ]; then libraries=${libraries:+$libraries:}$folder; fi
 done
+# XLA's plugin: the one that is named, that of the pack, or JAX's. What it finds by trying kernels is kept beside the
+# result, and tried once.
+if [ "$device" = cuda ]; then
+  plugin=jax_plugins/xla_cuda13/xla_cuda_plugin.so
+  for found in "$work/xla/$plugin" $( [ -z "$python" ] || "$python" -c '
+import glob, sys
+print(*(f for p in sys.path for f in glob.glob(p + "/'$plugin'")))' 2> /dev/null || true); do
+    if [ -z "${MP_XLA_PLUGIN:-}" ] && [ -f "$found" ]; then export MP_XLA_PLUGIN="$found"; fi
+  done
+  mkdir -p "$out.tuning"
+  export XLA_FLAGS="--xla_gpu_per_fusion_autotune_cache_dir=$(cd "$out.tuning" && pwd) ${XLA_FLAGS:-}"
+fi
 # TF32 would make float32 something else: the backend and the peers turn it off themselves. NVIDIA_TF32_OVERRIDE=0 is
 # not for ONNX Runtime: with it cuDNN finds no algorithm for some convolutions.
 unset NVIDIA_TF32_OVERRIDE
