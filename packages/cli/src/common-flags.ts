@@ -1,6 +1,6 @@
 import { choice, type Flag, FlagError, integer, number, text, toggle } from "./flag.js";
 
-export const BACKENDS = ["ort", "tfjs", "openvino", "reference"] as const;
+export const BACKENDS = ["ort", "tfjs", "openvino", "xla", "reference"] as const;
 export const DEVICES = ["cpu", "cuda", "webgpu"] as const;
 export const PRECISIONS = [
   "mixed",

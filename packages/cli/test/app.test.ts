@@ -81,7 +81,7 @@ describe("an app", () => {
 
       Flags of all apps:
         --backend <NAME>               the engine that runs the training step: ort,
-                                       tfjs, openvino, reference (default: ort)
+                                       tfjs, openvino, xla, reference (default: ort)
         --device <cpu|cuda|webgpu>     where it runs; webgpu is any GPU, on ort
                                        (default: cpu)
         --precision <NAME>             mixed is what the engine computes natively:

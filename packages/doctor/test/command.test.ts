@@ -50,6 +50,7 @@ it("a bare machine: what is missing, what installs it, exit status 1", () => {
   expect(stdout).toMatch(/^missing +ONNX Runtime .*\n.*→ .*npm install @mp\/core @mp\/backend-ort/m);
   expect(stdout).toMatch(/^missing +TensorFlow .*\n.*→ npm install/m);
   expect(stdout).toMatch(/^missing +OpenVINO .*\n.*→ npm install .* && npx --no mp-libopenvino$/m);
+  expect(stdout).toMatch(/^missing +XLA .*\n.*→ npm install .* && npx --no mp-libxla install cuda13$/m);
   expect(stdout).toMatch(/^ok +step on the reference/m);
   expect(stdout).toMatch(/Not ready: no engine is installed/);
 });

@@ -25,6 +25,10 @@ const backends: Readonly<Record<BackendName, Open>> = {
     const { loadTfjsNode, tfjs } = await import("@mp/backend-tfjs");
     return tfjs({ tf: await loadTfjsNode({ device }) });
   },
+  xla: async (device) => {
+    if (device === "webgpu") throw new UsageError("--backend xla has no device webgpu, --backend ort has");
+    return (await import("@mp/backend-xla")).xla({ device });
+  },
 };
 
 /** Opens the engine that the flags name. @throws MP_BACKEND_UNAVAILABLE, saying what to install */

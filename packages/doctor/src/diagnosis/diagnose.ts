@@ -69,8 +69,8 @@ export async function diagnose(options: DiagnoseOptions = {}): Promise<Diagnosis
       async (trial) => ({ ...trial, outcome: await tryStep(trial.task, { folder, limitMs }) }),
     ),
   );
-  const steps = trials.map(({ about, task, outcome, reinstall }) =>
-    stepFinding(about, outcome, { reinstall, isOptional: isOptional(task) }),
+  const steps = trials.map(({ about, outcome, reinstall, isOptional }) =>
+    stepFinding(about, outcome, { reinstall, isOptional }),
   );
   const { node } = process.versions;
   const findings = [
@@ -99,13 +99,11 @@ function workingFolder(): string {
   }
 }
 
-/** Whether a failure is not a problem: a machine may lack a GPU, and OpenVINO's library is installed separately. */
-const isOptional = ({ engine, device }: StepTask): boolean => device === "webgpu" || engine === "openvino";
-
 interface Trial {
   readonly about: string;
   readonly task: StepTask;
   readonly reinstall: string;
+  readonly isOptional: boolean;
 }
 
 function referenceTrial(core: InstalledPackage | undefined): readonly Trial[] {
@@ -113,7 +111,7 @@ function referenceTrial(core: InstalledPackage | undefined): readonly Trial[] {
   const [coreUrl, entry] = [entryUrl("@mp/core", core.folder), entryUrl("@mp/core/reference", core.folder)];
   if (coreUrl === undefined || entry === undefined) return [];
   const task = { engine: "reference", device: "cpu", entry, core: coreUrl } as const;
-  return [{ about: "step on the reference", task, reinstall: "npm install @mp/core" }];
+  return [{ about: "step on the reference", task, reinstall: "npm install @mp/core", isOptional: false }];
 }
 
 function engineTrials(
@@ -123,20 +121,19 @@ function engineTrials(
 ): readonly Trial[] {
   const { name, backend, libraries } = found;
   if (backend === undefined || installed === undefined || !isComplete(found)) return [];
-  const { title, install, cudaLibrary, hasWebgpu } = ENGINES[name];
+  const { title, install, cudaLibrary, devices, optional } = ENGINES[name];
   const [entry, core] = [entryUrl(backend.name, backend.folder), entryUrl("@mp/core", installed.folder)];
   if (entry === undefined || core === undefined) return [];
   const hasCuda =
     nvidia.devices.length > 0 &&
     libraries.some((library) => library.name === cudaLibrary) &&
     CUDA_NEEDS[name](found, nvidia, undefined)?.status !== "missing";
-  const devices: StepDevice[] = ["cpu"];
-  if (hasCuda) devices.push("cuda");
-  if (hasWebgpu) devices.push("webgpu");
-  return devices.map((device) => ({
+  const tried: readonly StepDevice[] = hasCuda ? [...devices, "cuda"] : devices;
+  return tried.map((device) => ({
     about: `step on ${title} (${device})`,
     task: { engine: name, device, entry, core },
     reinstall: install(process.platform),
+    isOptional: optional.includes(device),
   }));
 }
 

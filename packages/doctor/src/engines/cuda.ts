@@ -86,4 +86,5 @@ export const CUDA_NEEDS: Readonly<
   ort: providerFinding,
   tfjs: (_found, nvidia, loaded) => (loaded === undefined ? undefined : tensorFlowFinding(loaded, nvidia)),
   openvino: () => undefined,
+  xla: () => undefined,
 };

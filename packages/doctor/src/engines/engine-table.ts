@@ -1,4 +1,6 @@
-export type EngineName = "ort" | "tfjs" | "openvino";
+import type { StepDevice } from "../step/step-task.js";
+
+export type EngineName = "ort" | "tfjs" | "openvino" | "xla";
 
 export interface Engine {
   readonly title: string;
@@ -8,8 +10,10 @@ export interface Engine {
   readonly libraries: readonly string[];
   /** The library package that supports CUDA, if any. */
   readonly cudaLibrary: string | undefined;
-  /** Whether the engine can compute on any GPU through WebGPU. */
-  readonly hasWebgpu: boolean;
+  /** Where a step is tried whatever the machine has. */
+  readonly devices: readonly StepDevice[];
+  /** Those of the devices that a machine may lack, or whose library is installed by a command of its own. */
+  readonly optional: readonly StepDevice[];
   /** The shell command that installs it on a platform. */
   readonly install: (platform: NodeJS.Platform) => string;
 }
@@ -23,7 +27,8 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     backend: "@mp/backend-ort",
     libraries: ["onnxruntime-node"],
     cudaLibrary: "onnxruntime-node",
-    hasWebgpu: true,
+    devices: ["cpu", "webgpu"],
+    optional: ["webgpu"],
     install: (platform) =>
       platform === "win32"
         ? `$env:ONNXRUNTIME_NODE_INSTALL="skip"; ${ORT_PACKAGES}`
@@ -34,7 +39,8 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     backend: "@mp/backend-tfjs",
     libraries: [TFJS_NODE, `${TFJS_NODE}-gpu`],
     cudaLibrary: `${TFJS_NODE}-gpu`,
-    hasWebgpu: false,
+    devices: ["cpu"],
+    optional: [],
     install: (platform) =>
       platform === "linux"
         ? `npm install --ignore-scripts @mp/core @mp/backend-tfjs ${TFJS_NODE} && npx --no mp-libtensorflow`
@@ -45,9 +51,20 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     backend: "@mp/backend-openvino",
     libraries: ["@mp/libopenvino"],
     cudaLibrary: undefined,
-    hasWebgpu: false,
+    devices: ["cpu"],
+    optional: ["cpu"],
     install: () => "npm install @mp/core @mp/backend-openvino && npx --no mp-libopenvino",
+  },
+  xla: {
+    title: "XLA",
+    backend: "@mp/backend-xla",
+    libraries: ["@mp/libxla"],
+    // Its command installs the libraries of CUDA.
+    cudaLibrary: undefined,
+    devices: ["cuda"],
+    optional: ["cuda"],
+    install: () => "npm install @mp/core @mp/backend-xla && npx --no mp-libxla install cuda13",
   },
 };
 
-export const ENGINE_NAMES: readonly EngineName[] = ["ort", "tfjs", "openvino"];
+export const ENGINE_NAMES: readonly EngineName[] = ["ort", "tfjs", "openvino", "xla"];

@@ -11,6 +11,7 @@ interface Openers {
     tfjs(options: { readonly tf: unknown }): Promise<Backend>;
   };
   readonly openvino: { openvino(): Promise<Backend> };
+  readonly xla: { xla(): Promise<Backend> };
 }
 
 const OPEN: {
@@ -20,6 +21,8 @@ const OPEN: {
   ort: ({ ort }, device) => ort({ device }),
   tfjs: async ({ loadTfjsNode, tfjs }, device) => tfjs({ tf: await loadTfjsNode({ device }) }),
   openvino: ({ openvino }) => openvino(),
+  // MP_XLA_PLUGIN may name the plugin of another device.
+  xla: ({ xla }) => xla(),
 };
 
 const open = async <E extends keyof Openers>(engine: E, { entry, device }: StepTask): Promise<Backend> =>
