@@ -14,6 +14,11 @@ const SPECIAL = ["browser", "webgpu", "mpi", "tensorflow", "openvino", "python",
 /** @param {string} suite */
 const suiteFiles = (suite) => `test/${suite}/**/*.test.ts`;
 
+/** `MP_SHUFFLE=7 npm test` runs the files of each package in a random order, the same for the same seed. */
+const seed = process.env["MP_SHUFFLE"] ?? "";
+const sequence =
+  seed === "" ? {} : { sequence: { shuffle: { files: true, tests: false }, seed: Number(seed) } };
+
 /**
  * Two cores: one worker per package, since turbo already runs packages in parallel. `npm test` counts from the JSON
  * report. Type tests (`*.test-d.ts`) are compiled by the check `types`, like all code, and are not run again here.
@@ -35,6 +40,7 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     // For tests that hang, not for slow ones: the machine may be busy with other things.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    ...sequence,
     ...test,
   },
 });
@@ -56,7 +62,11 @@ export const sharedPreset = (apart, alias = {}) => {
           resolve: resolving,
           test: { ...limits, name: "shared", isolate: false, include, exclude: [...exclude, ...apart] },
         },
-        { resolve: resolving, test: { ...limits, name: "apart", include: [...apart] } },
+        // After the others, so that a random order leaves those in one process.
+        {
+          resolve: resolving,
+          test: { ...limits, name: "apart", include: [...apart], sequence: { groupOrder: 1 } },
+        },
       ],
     },
   };
