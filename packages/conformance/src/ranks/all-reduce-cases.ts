@@ -1,4 +1,5 @@
 import type { Ranks } from "@mp/graph";
+import { sameBytes } from "@mp/graph/internal";
 import { expectEqual, expectThat, fail } from "../expectations.js";
 import { allRanks, type RanksCase, sumOver } from "./ranks-case.js";
 
@@ -10,7 +11,9 @@ const GUARD = -7.5;
 const integerAt = (rank: number, index: number): number => ((index * 7 + rank * 13) % 1021) - 300;
 
 function integers(rank: number, length: number): Float32Array {
-  return Float32Array.from({ length }, (_, index) => integerAt(rank, index));
+  const values = new Float32Array(length);
+  for (let index = 0; index < length; index++) values[index] = integerAt(rank, index);
+  return values;
 }
 
 function expectIntegerSums(ranks: Ranks, got: Float32Array, what: string): void {
@@ -129,14 +132,12 @@ export const allReduceCases: readonly RanksCase[] = [
         const bound = ranks.size * 2 ** -23 * sumOver(ranks, (rank) => Math.abs(unevenAt(rank, index)));
         expectThat(Math.abs(got - exact) <= bound, () => `the sum at ${index} is ${got}, want ${exact}`);
       }
-      const bits = all.map((bytes) => bytes.join());
       expectThat(
-        bits.every((other) => other === bits[0]),
+        all.every((bytes) => sameBytes(bytes, first)),
         "ranks have different bits",
       );
-      const again = repeats.map((values) => new Uint8Array(values.buffer).join());
       expectThat(
-        again.every((other) => other === again[0]),
+        repeats.every((values) => sameBytes(values, first)),
         "the same sums have different bits in a repeat",
       );
     },

@@ -1,4 +1,5 @@
 import type { Ranks } from "@mp/graph";
+import { sameBytes } from "@mp/graph/internal";
 import { expectEqual, expectThat } from "../expectations.js";
 import { allRanks, type RanksCase } from "./ranks-case.js";
 
@@ -6,12 +7,13 @@ import { allRanks, type RanksCase } from "./ranks-case.js";
 const partLength = (rank: number, round: number): number => [5, 0, 100_003, 1][(rank + round) % 4] ?? 0;
 
 function makeBytes(rank: number, round: number, length: number): Uint8Array {
-  return Uint8Array.from({ length }, (_, index) => (index * 31 + rank * 17 + round * 101 + 3) & 0xff);
+  const bytes = new Uint8Array(length);
+  for (let index = 0; index < length; index++) bytes[index] = index * 31 + rank * 17 + round * 101 + 3;
+  return bytes;
 }
 
 /** Whether two arrays hold the same bytes. */
-const same = (a: Uint8Array | undefined, b: Uint8Array): boolean =>
-  a !== undefined && a.length === b.length && a.every((byte, index) => byte === b[index]);
+const same = (a: Uint8Array | undefined, b: Uint8Array): boolean => a !== undefined && sameBytes(a, b);
 
 function expectGathered(ranks: Ranks, got: readonly Uint8Array[], round: number): void {
   expectEqual(got.length, ranks.size, "the number of gathered values");

@@ -16,6 +16,8 @@ export const allRanks = ({ size }: Ranks): readonly number[] =>
   Array.from({ length: size }, (_, rank) => rank);
 
 /** Sums `term(rank)` over all ranks. */
-export function sumOver(ranks: Ranks, term: (rank: number) => number): number {
-  return allRanks(ranks).reduce((sum, rank) => sum + term(rank), 0);
+export function sumOver({ size }: Ranks, term: (rank: number) => number): number {
+  let sum = 0;
+  for (let rank = 0; rank < size; rank++) sum += term(rank);
+  return sum;
 }
