@@ -27,17 +27,34 @@ export function hostData(
   );
 }
 
-/** Fills a new array with `f(place)`. Each kind of array has its own loop, since a suite makes over 10^8 elements. */
+/** Whether tensors are made for their types alone. */
+let isSketch = false;
+
+/** Calls a function that makes tensors; all their elements are 0. For graphs whose structure alone is asked for. */
+export function withoutData<T>(make: () => T): T {
+  const outer = isSketch;
+  isSketch = true;
+  try {
+    return make();
+  } finally {
+    isSketch = outer;
+  }
+}
+
+/** Fills a new array with `f(place)`. Two kinds of array keep the loops fast: a suite makes over 10^8 elements. */
 function fillArray(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
+  if (isSketch) return new hostArrayOf[dtype](length);
   if (dtype === "i64" || dtype === "u64") {
     const data = new hostArrayOf[dtype](length);
     for (let at = 0; at < length; at++) data[at] = BigInt(f(at));
     return data;
   }
-  const isNarrow = isFloat(dtype) && dtype !== "f32";
-  const data = isNarrow ? new Float64Array(length) : new hostArrayOf[dtype](length);
-  for (let at = 0; at < length; at++) data[at] = Number(f(at));
-  return isNarrow ? encodeArray(dtype, data as Float64Array) : (data as Float32Array);
+  const numbers = new Float64Array(length);
+  for (let at = 0; at < length; at++) numbers[at] = Number(f(at));
+  if (isFloat(dtype)) return encodeArray(dtype, numbers);
+  const data = new hostArrayOf[dtype](length);
+  data.set(numbers);
+  return data;
 }
 
 /** The numbers of a tensor. 64-bit integers become doubles. */
@@ -71,6 +88,8 @@ export function backwards({ dtype, shape, data }: HostTensor): HostTensor {
 export interface Draws {
   readonly random: RandomSource;
   readonly dtype: DType;
+  /** The only behavior whose data is read. Others need not be made, if the random numbers stay the same. */
+  readonly only?: string;
 }
 
 /** The same random numbers for another dtype. */

@@ -6,7 +6,11 @@ export interface RandomSource {
   integer(low: number, high: number): number;
   /** A number in [low, high). */
   between(low: number, high: number): number;
+  /** Passes over so many numbers. */
+  skip(count: number): void;
 }
+
+const STEP = 0x6d2b79f5;
 
 /** A mulberry32 generator, seeded with the seed and a hash of the label. */
 export function randomSource(seed: number, label: string): RandomSource {
@@ -14,7 +18,7 @@ export function randomSource(seed: number, label: string): RandomSource {
   for (let at = 0; at < label.length; at++)
     state = (Math.imul(state ^ label.charCodeAt(at), 0x01000193) + 1) >>> 0;
   const next = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
+    state = (state + STEP) >>> 0;
     let t = Math.imul(state ^ (state >>> 15), 1 | state);
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
@@ -23,6 +27,9 @@ export function randomSource(seed: number, label: string): RandomSource {
     next,
     integer: (low, high) => low + Math.floor(next() * (high - low + 1)),
     between: (low, high) => low + next() * (high - low),
+    skip: (count) => {
+      state = (state + Math.imul(count, STEP)) >>> 0;
+    },
   };
 }
 

@@ -1,4 +1,11 @@
-import type { DType, HostTensor, OpAttributes, OpOf, Shape } from "@mp/graph";
+import {
+  type DType,
+  elementCount,
+  type HostTensor,
+  type OpAttributes,
+  type OpOf,
+  type Shape,
+} from "@mp/graph";
 import { type Draws, generate, inDType } from "../host-data.js";
 import { type Behaviours, type OpSample, positives, smallIntegers } from "./op-sample.js";
 
@@ -157,14 +164,26 @@ export const weightGradient: Make<"ConvWeightGradient"> = (sample, draw, dtype) 
   inputs: [sample.x, resultShape(sample).y].map((shape) => draw(dtype, shape)),
 });
 
+const EXACT = "whole-numbers-are-exact";
+const BIASED = "bias";
+const EXACT_BIASED = "whole-numbers-with-a-bias-are-exact";
+
+/** An operand that is not read. */
+const NOTHING = generate("f32", [0], () => 0);
+
 /** One node of the op for each form, on several kinds of data. */
 export function convolutionBehaviours<K extends ConvolutionOp>(
   make: Make<K>,
   draws: Draws,
   takesBias: boolean,
 ): Behaviours<K> {
-  const drawPositive: Draw = (type, shape) => positives(inDType(draws, type), shape);
-  const drawInteger: Draw = (type, shape) => smallIntegers(inDType(draws, type), shape);
+  const drawOf =
+    (behaviour: string, draw: (draws: Draws, shape: Shape) => HostTensor): Draw =>
+    (type, shape) => {
+      if (draws.only === undefined || draws.only === behaviour) return draw(inDType(draws, type), shape);
+      draws.random.skip(elementCount(shape, "test data"));
+      return NOTHING;
+    };
   const infiniteAt =
     (place: number): Draw =>
     (type, shape) =>
@@ -175,16 +194,19 @@ export function convolutionBehaviours<K extends ConvolutionOp>(
   );
   const values = Object.entries(GROUPS).map(
     ([name, samples]) =>
-      [name, samples.map((sample) => make(sample, drawPositive, draws.dtype, false))] as const,
+      [name, samples.map((sample) => make(sample, drawOf(name, positives), draws.dtype, false))] as const,
   );
-  const exact = (biased: boolean): readonly OpSample<K>[] =>
-    ALL.map((sample) => ({ ...make(sample, drawInteger, draws.dtype, biased), exact: true }));
+  const exact = (behaviour: string, biased: boolean): readonly OpSample<K>[] =>
+    ALL.map((sample) => ({
+      ...make(sample, drawOf(behaviour, smallIntegers), draws.dtype, biased),
+      exact: true,
+    }));
   return {
     ...Object.fromEntries(values),
-    "whole-numbers-are-exact": exact(false),
+    [EXACT]: exact(EXACT, false),
     ...(takesBias && {
-      bias: ALL.map((sample) => make(sample, drawPositive, draws.dtype, true)),
-      "whole-numbers-with-a-bias-are-exact": exact(true),
+      [BIASED]: ALL.map((sample) => make(sample, drawOf(BIASED, positives), draws.dtype, true)),
+      [EXACT_BIASED]: exact(EXACT_BIASED, true),
     }),
     // Without pads and with an even number of channels, which engines multiply in pairs for halves: an engine may add
     // the product of an infinity and a padding 0, which is NaN.

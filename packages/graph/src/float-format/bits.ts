@@ -11,7 +11,7 @@ import {
   INTEGER_ANCHOR,
   type NarrowDType,
 } from "./format-rules.js";
-import { roundTo } from "./round.js";
+import { roundArray, roundTo } from "./round.js";
 
 const float = new Float32Array(1);
 const floatBits = new Int32Array(float.buffer);
@@ -101,13 +101,11 @@ export function encodeArray(
 ): Float32Array | Uint16Array | Uint8Array {
   if (dtype === "f32") return new Float32Array(source);
   const out = bytesPerElement[dtype] === 2 ? new Uint16Array(source.length) : new Uint8Array(source.length);
-  if (source instanceof Float32Array) {
-    const bits = new Int32Array(source.buffer, source.byteOffset, source.length);
-    const rule = formatRules[dtype];
-    for (let i = 0; i < bits.length; i++) out[i] = encodeNumber(rule, bits[i] as number, source[i] as number);
-  } else {
-    for (let i = 0; i < source.length; i++) out[i] = encode(dtype, source[i] as number);
-  }
+  const floats =
+    source instanceof Float32Array ? source : roundArray(dtype, source, new Float32Array(source.length));
+  const bits = new Int32Array(floats.buffer, floats.byteOffset, floats.length);
+  const rule = formatRules[dtype];
+  for (let i = 0; i < bits.length; i++) out[i] = encodeNumber(rule, bits[i] as number, floats[i] as number);
   return out;
 }
 

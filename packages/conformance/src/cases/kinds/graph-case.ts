@@ -18,7 +18,7 @@ import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectThat, fail } from "../../expectations.js";
 import { fresh, freshGraph } from "../../fresh.js";
 import { expectUntouched } from "../../held-data.js";
-import { flush } from "../../host-data.js";
+import { flush, withoutData } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
 import { holdsShortIntegers, isBeyondShort } from "../../short-integers.js";
 import { unsupportedGraph } from "../../support.js";
@@ -81,7 +81,7 @@ export function graphCase(
   // The ops and dtypes of a graph do not depend on the data.
   let shape: Graph | undefined;
   const sketch = (): Graph => {
-    shape ??= build({ random: { next: () => 0.5, integer: (low) => low, between: (low) => low } }).graph;
+    shape ??= withoutData(() => build({ random: randomSource(0, id) })).graph;
     return shape;
   };
   return {
@@ -112,7 +112,11 @@ export function partialCase(id: string, { fits, build }: Fitted): ConformanceCas
     flushes: (dtype) => isComputeFloat(dtype) && manifest.subnormals[dtype] === "flush",
   });
   const first = (): Graph => {
-    const [check] = build({ supports: () => true, flushes: () => false }, randomSource(0, id));
+    const fit = { supports: () => true, flushes: () => false };
+    const check = withoutData(() => {
+      const [sketch] = build(fit, randomSource(0, id));
+      return sketch;
+    });
     if (check === undefined) throw new Error(`internal: ${id} is empty`);
     return check.graph;
   };

@@ -36,34 +36,33 @@ interface Reach {
 
 interface Terms {
   readonly magnitude: number;
-  readonly numbers: readonly number[];
+  readonly count: number;
+  /** The sum of the terms' magnitudes, and that of their squares. */
+  readonly total: number;
+  readonly squares: number;
   /** Share of the whole sum that n roundings may lose, at most 1. */
   readonly loss: number;
 }
-
-const total = (numbers: readonly number[], f: (x: number) => number): number =>
-  numbers.reduce((sum, x) => sum + f(x), 0);
-const square = (x: number): number => x * x;
 
 const sum = ({ magnitude, loss }: Terms): Reach => ({
   slack: loss * magnitude,
   largest: magnitude,
   signed: true,
 });
-const mean = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.numbers, Math.abs) });
-const root = (terms: Terms): Reach => ({ ...sum(terms), largest: total(terms.numbers, square) });
+const mean = (terms: Terms): Reach => ({ ...sum(terms), largest: terms.total });
+const root = (terms: Terms): Reach => ({ ...sum(terms), largest: terms.squares });
 /** The range for a softmax, where no exponential is above 1. */
-const share = ({ numbers, loss }: Terms): Reach => ({ slack: loss, largest: numbers.length, signed: true });
+const share = ({ count, loss }: Terms): Reach => ({ slack: loss, largest: count, signed: true });
 /** The range for a scale of 1; no element of n is more than √n standard deviations from the mean. */
-const normalization = ({ numbers }: Terms): Reach => ({
-  slack: Math.sqrt(numbers.length),
-  largest: total(numbers, square),
+const normalization = ({ count, squares }: Terms): Reach => ({
+  slack: Math.sqrt(count),
+  largest: squares,
   signed: false,
 });
 /** A range that only requires finite results, since the effect of a wrong mean depends on all operands. */
-const finite = ({ numbers }: Terms): Reach => ({
+const finite = ({ total }: Terms): Reach => ({
   slack: Number.POSITIVE_INFINITY,
-  largest: total(numbers, Math.abs),
+  largest: total,
   signed: false,
 });
 
@@ -92,12 +91,15 @@ export function looseProblem(
   if (got === undefined) return "is missing";
   const { fractionBits, maxFinite } = floatFormats[dtype];
   const numbers = toNumbers(terms);
-  const loss = Math.min(1, numbers.length * 2 ** -fractionBits);
+  const count = numbers.length;
+  const loss = Math.min(1, count * 2 ** -fractionBits);
+  const total = numbers.reduce((sum, x) => sum + Math.abs(x), 0);
+  const squares = numbers.reduce((sum, x) => sum + x * x, 0);
   const [wanted, sizes, results] = [want, magnitudes, got].map(toNumbers) as [number[], number[], number[]];
   for (const [at, expected] of wanted.entries()) {
     const result = results[at] ?? Number.NaN;
     const magnitude = Math.abs(sizes[at] ?? 0);
-    const { slack, largest, signed } = reachTable[op]({ magnitude, numbers, loss });
+    const { slack, largest, signed } = reachTable[op]({ magnitude, count, total, squares, loss });
     if (!Number.isFinite(result)) {
       if (largest > maxFinite) continue;
       return `at ${at} is ${result}, want ${expected}, and no partial sum is beyond ${largest}`;

@@ -8,7 +8,7 @@ import { formatShape, type HostTensor, mapTensors, type Shape, zeros } from "@mp
 import { add, cast, greater, reduceSum } from "@mp/graph/ops";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { expectThat, fail } from "../../expectations.js";
-import { fresh } from "../../fresh.js";
+import { anew, fresh } from "../../fresh.js";
 import { generate } from "../../host-data.js";
 import { badPlaces, placeName } from "../bad-places.js";
 import { type Fed, linear, type NoModel, type WeightsOf } from "../problems.js";
@@ -35,7 +35,7 @@ interface Checked<M> {
 
 /** Checks that a good step is applied, no bad step is, and then a good one is again. */
 function checkCase<M>(id: string, { shape, options, good, bad }: Checked<M>): ConformanceCase {
-  const x = (): HostTensor<"f32"> => generate("f32", shape, good) as HostTensor<"f32">;
+  const x = anew(generate("f32", shape, good) as HostTensor<"f32">);
   const { accumulate = 1 } = options;
   /** A window that begins with the bad microbatch, which later ones must not hide. */
   const window = (first: HostTensor<"f32">): { readonly x: HostTensor<"f32"> }[] => [
