@@ -39,7 +39,7 @@ interface Fusion {
 export function fuseWeightGradients(graph: Graph): Graph {
   const fusions = findFusions(graph);
   if (fusions.length === 0) return graph;
-  const before = peakBytes(graph);
+  const before = peakBytes(eliminateCommonSubexpressions(graph));
   const limit = before + Math.max(before * MAX_GROWTH, NEGLIGIBLE_BYTES);
   const all = fuse(graph, fusions);
   if (peakBytes(all) <= limit) return all;
@@ -55,7 +55,7 @@ export function fuseWeightGradients(graph: Graph): Graph {
 }
 
 /** The peak of the graph in its final order, since the schedule moves other nodes after a fusion. */
-const peakBytes = (graph: Graph): number => scheduleWithPeak(eliminateCommonSubexpressions(graph)).peakBytes;
+const peakBytes = (graph: Graph): number => scheduleWithPeak(graph).peakBytes;
 
 function findFusions(graph: Graph): readonly Fusion[] {
   const makers = producers(graph);
@@ -83,7 +83,7 @@ function fuse(graph: Graph, fusions: readonly Fusion[]): Graph {
     const [first, ...others] = [...sums, ...fusion.rest.map((value) => at.counterpart(value))];
     return first && [others.reduce((sum, value) => at.builder.emitOne("Add", [sum, value], {}), first)];
   });
-  return eliminateDeadCode(rebuilt);
+  return eliminateCommonSubexpressions(eliminateDeadCode(rebuilt));
 }
 
 function findTerm(value: Value, makers: ReadonlyMap<Value, AnyNode>): Term | undefined {

@@ -24,8 +24,22 @@ const NEGLIGIBLE = 4096;
 /** The same nodes in an order of low peak memory; the graph itself if that order has a higher peak. */
 export const scheduleGraph = (graph: Graph): Graph => scheduleWithPeak(graph).graph;
 
+interface Scheduled {
+  readonly graph: Graph;
+  readonly peakBytes: number;
+}
+
+/** Fusions compare the peaks of graphs, one of which is then the step. */
+const known = new WeakMap<Graph, Scheduled>();
+
 /** The graph as `scheduleGraph` orders it, and its peak of live bytes with the outputs held from the start. */
-export function scheduleWithPeak(graph: Graph): { readonly graph: Graph; readonly peakBytes: number } {
+export function scheduleWithPeak(graph: Graph): Scheduled {
+  const scheduled = known.get(graph) ?? schedule(graph);
+  known.set(graph, scheduled);
+  return scheduled;
+}
+
+function schedule(graph: Graph): Scheduled {
   const nodes = new Scheduling(graph).run();
   const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(nodes) });
   const peak = (order: Graph): number => peakLiveBytes(order, { outputsHeld: true }).bytes;

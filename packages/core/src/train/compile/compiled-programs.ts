@@ -10,7 +10,7 @@ import { graphFor } from "./graph-for.js";
 export const KEPT_PROGRAMS = 8;
 const MANY_SHAPES = 3;
 
-export interface Compiled extends Pick<Program, "outputs" | "probes"> {
+export interface Compiled extends Omit<Program, "bindings"> {
   readonly executable: Executable;
 }
 
@@ -54,7 +54,8 @@ export class CompiledPrograms {
   }
 
   async #compile(kind: string, signature: string, program: Program): Promise<Compiled> {
-    const { graph, bindings, ...rest } = program;
+    const { bindings, ...rest } = program;
+    const { graph } = program;
     const applied = graph.outputs.some((output) => output.name === "applied") ? { applied: "applied" } : {};
     const { backend } = this;
     const executable = await backend.compile(graphFor(graph, backend.manifest), {

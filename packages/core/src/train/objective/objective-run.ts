@@ -137,7 +137,7 @@ export class ObjectiveRun {
   }
 
   graph(feed: FlatBatch): Graph {
-    return this.#stepper.program(feed).graph;
+    return this.#stepper.graph(feed);
   }
 
   /** The graph of the step for this batch, and its cast report. */

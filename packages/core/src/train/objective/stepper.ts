@@ -1,4 +1,4 @@
-import { leavesOf, MpError, type ProfileRow } from "@mp/graph";
+import { type Graph, leavesOf, MpError, type ProfileRow } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import { invalid } from "@mp/graph/internal";
 import type { CastReport } from "../../cast/explain.js";
@@ -134,6 +134,11 @@ export class Stepper {
     } finally {
       if (this.#windowed) await resetWindow(this.#programs.state);
     }
+  }
+
+  /** The graph of the program for a batch: the compiled one, otherwise traced now. */
+  graph(feed: FlatBatch): Graph {
+    return (this.#known(feed) ?? this.program(feed)).graph;
   }
 
   program(feed: FlatBatch, reports?: TraceReports): Program {
