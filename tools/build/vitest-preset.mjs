@@ -26,6 +26,8 @@ const sequence =
 export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
   resolve: { alias: sources },
   test: {
+    // Node loads the built files of other packages as they are; Vite would transform them for each process.
+    server: { deps: { external: [/\/dist\/[^/]*\.js$/] } },
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },
