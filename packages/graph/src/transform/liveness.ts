@@ -72,6 +72,8 @@ export interface LivenessOptions {
   readonly workspace?: (node: AnyNode) => number;
   /** Whether a value that is no longer read keeps its memory for a later value of its shape; default false. */
   readonly reusesShapes?: boolean;
+  /** The storages of these nodes in any order, if they are known. */
+  readonly storages?: Storages;
 }
 
 /**
@@ -108,9 +110,13 @@ const memoryKind = (value: Value): string => `${value.shape.join()} ${byteLength
  */
 export function peakLiveBytes(
   graph: Graph,
-  { outputsHeld = false, workspace = () => 0, reusesShapes = false }: LivenessOptions = {},
+  {
+    outputsHeld = false,
+    workspace = () => 0,
+    reusesShapes = false,
+    storages = new Storages(graph, reusesShapes ? findReuse(graph) : undefined),
+  }: LivenessOptions = {},
 ): Peak {
-  const storages = new Storages(graph, reusesShapes ? findReuse(graph) : undefined);
   const held = outputsHeld ? new Set([...storages.held, ...storages.returned]) : storages.held;
   const left = new Map<Value, number>();
   let live = 0;

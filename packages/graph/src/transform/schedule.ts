@@ -40,9 +40,10 @@ export function scheduleWithPeak(graph: Graph): Scheduled {
 }
 
 function schedule(graph: Graph): Scheduled {
-  const nodes = new Scheduling(graph).run();
-  const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(nodes) });
-  const peak = (order: Graph): number => peakLiveBytes(order, { outputsHeld: true }).bytes;
+  const scheduling = new Scheduling(graph);
+  const { storages } = scheduling;
+  const scheduled: Graph = Object.freeze({ ...graph, nodes: Object.freeze(scheduling.run()) });
+  const peak = (order: Graph): number => peakLiveBytes(order, { outputsHeld: true, storages }).bytes;
   const [after, before] = [peak(scheduled), peak(graph)];
   return after <= before ? { graph: scheduled, peakBytes: after } : { graph, peakBytes: before };
 }
@@ -87,7 +88,7 @@ const canRun = ({ producers }: Planned): boolean =>
   [...producers].every(({ isScheduled, node }) => isScheduled || node.inputs.length === 0);
 
 class Scheduling {
-  readonly #storages: Storages;
+  readonly storages: Storages;
   readonly #returned: ReadonlySet<Value>;
   readonly #nodes: readonly Planned[];
   /** Values widened from held memory, such as state in few bits: that the nodes of these wait keeps nothing alive. */
@@ -95,7 +96,7 @@ class Scheduling {
   readonly #order: Planned[] = [];
 
   constructor(graph: Graph) {
-    this.#storages = new Storages(graph);
+    this.storages = new Storages(graph);
     this.#returned = new Set(graph.outputs.map(({ value }) => value));
     this.#nodes = this.#plan(graph);
     this.#classify();
@@ -119,9 +120,9 @@ class Scheduling {
     const makers = new Map<Value, Planned>();
     const memories = new Map<Value, Memory>();
     const bytesOf = (root: Value): number =>
-      this.#storages.held.has(root) || this.#storages.returned.has(root) ? 0 : byteLength(root);
+      this.storages.held.has(root) || this.storages.returned.has(root) ? 0 : byteLength(root);
     const memoryOf = (input: Value): Memory => {
-      const root = this.#storages.root(input);
+      const root = this.storages.root(input);
       const memory = memories.get(root) ?? { root, bytes: bytesOf(root), readers: [], left: 0 };
       memories.set(root, memory);
       return memory;
@@ -133,7 +134,7 @@ class Scheduling {
         node,
         position,
         memories: [...new Set([...inputs].map(memoryOf))],
-        allocated: this.#storages.allocations(node).reduce((sum, output) => sum + bytesOf(output), 0),
+        allocated: this.storages.allocations(node).reduce((sum, output) => sum + bytesOf(output), 0),
         producers: new Set([...inputs].flatMap((input) => makers.get(input) ?? [])),
         readers: [],
       };
@@ -176,7 +177,7 @@ class Scheduling {
   /** Whether the node widens held memory, or reads only the results of such nodes and held memory. */
   #decodes({ op, inputs, outputs }: AnyNode): boolean {
     const isDecoded = (input: Value): boolean => this.#decoded.has(input);
-    const isHeld = (input: Value): boolean => this.#storages.held.has(this.#storages.root(input));
+    const isHeld = (input: Value): boolean => this.storages.held.has(this.storages.root(input));
     const widens = op === "Cast" && totalBytes(outputs) > totalBytes(inputs);
     return (widens || inputs.some(isDecoded)) && inputs.every((input) => isDecoded(input) || isHeld(input));
   }
@@ -249,8 +250,8 @@ class Scheduling {
     const users = new Map<Value, Planned>();
     for (const planned of nodes) {
       const { inputs, outputs } = planned.node;
-      for (const root of [...inputs, ...outputs].map((value) => this.#storages.root(value))) {
-        if (byteLength(root) <= NEGLIGIBLE || this.#storages.held.has(root)) continue;
+      for (const root of [...inputs, ...outputs].map((value) => this.storages.root(value))) {
+        if (byteLength(root) <= NEGLIGIBLE || this.storages.held.has(root)) continue;
         const [leader, other] = [findLeader(planned), findLeader(users.get(root) ?? planned)];
         if (leader !== other) next.set(leader, other);
         users.set(root, planned);
@@ -322,10 +323,15 @@ class Scheduling {
 
   /** The change in the number of bytes in use from running the group. */
   #growth(group: Iterable<Planned>): number {
-    const nodes = [...group];
-    const read = nodes.flatMap(({ memories }) => memories);
-    let growth = nodes.reduce((sum, { allocated }) => sum + allocated, 0);
-    for (const memory of read) if (--memory.left === 0) growth -= memory.bytes;
+    let growth = 0;
+    const read: Memory[] = [];
+    for (const { allocated, memories } of group) {
+      growth += allocated;
+      for (const memory of memories) {
+        if (--memory.left === 0) growth -= memory.bytes;
+        read.push(memory);
+      }
+    }
     for (const memory of read) memory.left++;
     return growth;
   }
