@@ -22,7 +22,12 @@ export const EXACT_FLAGS: Flags = {
 
 /** The flags for each device. */
 export const DEVICE_FLAGS: Readonly<Record<BackendManifest["device"], Flags>> = {
-  cpu: EXACT_FLAGS,
+  cpu: {
+    ...EXACT_FLAGS,
+    // A processor is for tests, which compile thousands of programs and run each a few times.
+    xla_backend_optimization_level: 0,
+    xla_cpu_parallel_codegen_split_count: 1,
+  },
   cuda: {
     ...EXACT_FLAGS,
     // Otherwise the flag above takes Triton's products away too, though each adds in a fixed order.

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, statSync } from "node:fs";
 import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import type { Client } from "./pjrt/index.js";
 
-/** Digits of the digest before a program. */
+/** Digits of the seal before a program. */
 const DIGITS = 64;
 const PARTIAL = ".partial";
 const DAY_MS = 86_400_000;
@@ -38,7 +38,8 @@ export class ProgramCache {
 
   /** The file of a program. @param parts everything else that the compiled program depends on */
   fileOf(...parts: readonly string[]): string {
-    return join(this.#folder, digest(JSON.stringify([this.#of, ...parts])).slice(0, 32));
+    const key = createHash("sha256").update(JSON.stringify([this.#of, ...parts]));
+    return join(this.#folder, key.digest("hex").slice(0, 32));
   }
 
   /** The program in a file; undefined if there is none, or it is damaged. */
@@ -46,7 +47,7 @@ export class ProgramCache {
     try {
       const content = await readFile(file);
       const program = content.subarray(DIGITS);
-      return content.toString("latin1", 0, DIGITS) === digest(program) ? program : undefined;
+      return content.toString("latin1", 0, DIGITS) === seal(file, program) ? program : undefined;
     } catch {
       return undefined;
     }
@@ -56,7 +57,7 @@ export class ProgramCache {
   async keep(file: string, program: Uint8Array): Promise<void> {
     const partial = `${file}.${randomBytes(6).toString("hex")}${PARTIAL}`;
     try {
-      await writeFile(partial, Buffer.concat([Buffer.from(digest(program)), program]));
+      await writeFile(partial, Buffer.concat([Buffer.from(seal(file, program)), program]));
       await rename(partial, file);
     } catch {
       await rm(partial, { force: true }).catch(() => undefined);
@@ -76,7 +77,9 @@ export class ProgramCache {
   }
 }
 
-const digest = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
+/** The digest that a file begins with. The name is in it, so that no program is taken for another. */
+const seal = (file: string, program: Uint8Array): string =>
+  createHash("sha256").update(basename(file)).update(program).digest("hex");
 
 /** What compiled programs depend on besides their text and flags. */
 function describeEngine({ plugin, platform, platformVersion, device }: Client): string {

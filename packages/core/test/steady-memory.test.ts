@@ -33,6 +33,7 @@ const STEPS = new Map([
   ["ort", 200_000],
   ["tfjs", 20_000],
   ["openvino", 100_000],
+  ["xla", 100_000],
 ]);
 
 it.each(backends)("memory stays flat while %s makes many steps", async (backend) => {

@@ -4,6 +4,9 @@ import { dtypeOf, type Operand } from "../stablehlo/operand.js";
 
 const isNarrow = (dtype: DType): boolean => isFloat(dtype) && dtype !== "f32";
 
+/** What is larger is NaN in f8e4m3; the processor's conversion makes zeros of 496 and more. */
+const LARGEST_TO_E4M3 = 464;
+
 /** Integers of more bits than f32 has digits. */
 const isWide = (dtype: DType): boolean => dtype === "i32" || dtype === "i64" || dtype === "u64";
 
@@ -17,7 +20,10 @@ export function cast(emitter: Emitter, x: Operand, to: DType): Operand {
   if (isWide(from) && isNarrow(to)) return emitter.convert(integerToOdd(emitter, x), to);
   // f32 holds every number of the narrow formats and of u8.
   const exact = isNarrow(from) || (isNarrow(to) && !isFloat(from)) ? emitter.convert(x, "f32") : x;
-  return to === "bool" ? emitter.compare("NE", exact, 0) : emitter.convert(exact, to);
+  if (to === "bool") return emitter.compare("NE", exact, 0);
+  if (to !== "f8e4m3") return emitter.convert(exact, to);
+  const isInRange = emitter.compare("LE", emitter.unary("abs", exact), LARGEST_TO_E4M3);
+  return emitter.convert(emitter.select(isInRange, exact, Number.NaN), to);
 }
 
 /**

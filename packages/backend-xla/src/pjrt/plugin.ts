@@ -38,7 +38,7 @@ export class Plugin {
 
   constructor(path: string) {
     this.path = path;
-    quietLog();
+    setDefaults();
     growStacks();
     this.#library = openLibrary(path);
     const api = findApi(path, this.#library);
@@ -130,9 +130,19 @@ function findApi(path: string, library: LibraryHandle): bigint {
   }
 }
 
-/** The library would write to standard error what its errors say. It reads the variable when it is loaded. */
-function quietLog(): void {
+/** Flags of XLA that no compile option sets. Programs for other devices do not depend on them. */
+const PROCESSOR_FLAGS = [
+  // Kernels that go through MLIR take three times as long to compile.
+  "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters",
+  // Newer instructions round a product and a sum once, in some programs and not in others.
+  "--xla_cpu_max_isa=AVX",
+];
+
+/** Sets what the library reads of the environment when it is loaded, unless the user has set it. */
+function setDefaults(): void {
+  // It would write to standard error what its errors say.
   process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "3";
+  process.env["XLA_FLAGS"] ??= PROCESSOR_FLAGS.join(" ");
 }
 
 /**

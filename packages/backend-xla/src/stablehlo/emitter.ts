@@ -20,10 +20,7 @@ import { arrayText, comparisonType, listText, namesText, typesText, typeText } f
 export interface EmitterOptions {
   /** Whether products of f32 may round their operands to TF32. */
   readonly tf32: boolean;
-  /**
-   * Whether the text is for XLA's compiler for processors, whose reductions lose NaN in long rows, and which rounds a
-   * product and a sum once.
-   */
+  /** Whether the text is for XLA's compiler for processors, whose reductions lose NaN in long rows. */
   readonly isProcessor?: boolean;
 }
 
@@ -196,14 +193,6 @@ export class Emitter {
       `stablehlo.reduce_precision ${x.name}, format = ${format} : ${typeText(x.type)}`,
       x.type,
     );
-  }
-
-  /**
-   * A product of floats, where a sum reads it. Processors would round the two once; they do not where a selection is
-   * between them, here of what is not NaN.
-   */
-  roundedProduct(x: Operand): Operand {
-    return this.options.isProcessor ? this.select(this.compare("EQ", x, x), x, Number.NaN) : x;
   }
 
   /** x with +0 for both zeros. */

@@ -58,14 +58,6 @@ describe("a sum with zeros", () => {
 });
 
 describe("for a processor", () => {
-  const sumWithProduct = (emitter: Emitter, x: Operand, y: Operand) =>
-    emitter.binary("add", emitter.unary("negate", emitter.binary("multiply", x, y)), y);
-
-  it("a selection is between a product and a sum", () => {
-    expect(operations(sumWithProduct)).toEqual(["multiply", "negate", "add"]);
-    expect(operations(sumWithProduct, true)).toEqual(["multiply", "negate", "compare", "select", "add"]);
-  });
-
   it("a maximum is fenced in its reduction", () => {
     const maximum = (emitter: Emitter, x: Operand) => emitter.reduce("maximum", x, [0]);
     expect(operations(maximum)).toEqual(["reduce"]);

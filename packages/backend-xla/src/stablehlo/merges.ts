@@ -1,17 +1,15 @@
 /**
  * XLA's simplifier merges operations by rules that hold for real numbers and not for floats: x + 0 becomes x, (x + 3) - 3
  * becomes x, x · 3 · 7 becomes x · 21, and a / b / c becomes a / (b · c). The result loses the sign of a zero or its last
- * digits, or misses an overflow. For processors XLA also joins a product and a sum, which are then rounded once. The
- * writer puts something between such operations, so that they stay two.
+ * digits, or misses an overflow. The writer puts something between such operations, so that they stay two.
  */
 import type { Operand } from "./operand.js";
 import type { BinaryOperation } from "./operations.js";
 
 /**
- * `shifted`: a sum with a constant is in it. `scaled`: a factor that is constant. `product` and `quotient`: made by a
- * multiplication or a division.
+ * `shifted`: a sum with a constant is in it. `scaled`: a factor that is constant. `quotient`: made by a division.
  */
-export type Trait = "constant" | "zero" | "negative zero" | "shifted" | "scaled" | "product" | "quotient";
+export type Trait = "constant" | "zero" | "negative zero" | "shifted" | "scaled" | "quotient";
 
 type Merged = Extract<BinaryOperation, "add" | "subtract" | "multiply" | "divide">;
 
@@ -19,7 +17,7 @@ type Merged = Extract<BinaryOperation, "add" | "subtract" | "multiply" | "divide
 const traitsOf: Readonly<Record<Merged, readonly [ofConstants: Trait, own?: Trait]>> = {
   add: ["shifted"],
   subtract: ["shifted"],
-  multiply: ["scaled", "product"],
+  multiply: ["scaled"],
   divide: ["scaled", "quotient"],
 };
 
@@ -58,7 +56,6 @@ export class Traits {
 export interface Separators {
   unary(operation: "negate", x: Operand): Operand;
   fence(x: Operand): Operand;
-  roundedProduct(x: Operand): Operand;
   positiveZeros(x: Operand): Operand;
 }
 
@@ -70,14 +67,12 @@ export function emitApart(
   [a, b]: readonly [Operand, Operand],
   emit: (a: Operand, b: Operand) => Operand,
 ): Operand {
-  const isSum = operation === "add" || operation === "subtract";
-  if (isSum) {
+  if (operation === "add" || operation === "subtract") {
     const sum = sumWithZero(emitter, traits, operation, a, b);
     if (sum !== undefined) return sum;
   }
   const [ofConstants, own] = traitsOf[operation];
   const apart = (x: Operand, other: Operand): Operand => {
-    if (isSum && traits.has(x, "product")) return emitter.roundedProduct(x);
     if (operation === "divide" && traits.has(x, "quotient")) return emitter.fence(x);
     const meets = traits.has(other, "constant") || traits.has(other, ofConstants);
     return meets && traits.has(x, ofConstants) ? emitter.fence(x) : x;

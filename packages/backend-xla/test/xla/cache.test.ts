@@ -1,9 +1,9 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
 import { Client } from "../../src/pjrt/index.js";
-import { COUNTING, counting, f32, flag } from "./graphs.js";
+import { COUNTING, counting, f32, flag, products } from "./graphs.js";
 import { open } from "./open.js";
 
 let root = "";
@@ -45,6 +45,18 @@ it("compiles again what is damaged", async () => {
     expect(await counted("damaged")).toEqual([21, 42, 2, 1]);
     expect(await counted("damaged")).toEqual([21, 42, 2, 0]);
   }
+});
+
+it("compiles again what is the file of another program", async () => {
+  await counted("foreign");
+  const [name = ""] = readdirSync(join(root, "foreign"));
+  const backend = await open({ cache: join(root, "foreign") });
+  await (await backend.compile(products(2, 1))).dispose();
+  await backend.dispose();
+  const [other = ""] = readdirSync(join(root, "foreign")).filter((each) => each !== name);
+  copyFileSync(join(root, "foreign", other), join(root, "foreign", name));
+  expect(await counted("foreign")).toEqual([21, 42, 2, 1]);
+  expect(await counted("foreign")).toEqual([21, 42, 2, 0]);
 });
 
 it("compiles again what the plugin refuses", async () => {

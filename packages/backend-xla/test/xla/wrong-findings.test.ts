@@ -2,7 +2,7 @@ import { allCases, failuresOf, runConformance } from "@mp/conformance";
 import type { Backend } from "@mp/graph";
 import { expect, it } from "vitest";
 import { xlaBackend } from "../../src/backend.js";
-import { EXACT_FLAGS } from "../../src/flags.js";
+import { DEVICE_FLAGS } from "../../src/flags.js";
 import { openClient } from "../../src/library.js";
 import { xlaManifest } from "../../src/manifest.js";
 import { probeOnce } from "../../src/probe.js";
@@ -11,7 +11,7 @@ import { PLUGIN } from "./open.js";
 /** Opens the plugin with other flags, and without regard to what the probe finds then. */
 async function openWrong(flags: Readonly<Record<string, boolean>>) {
   const client = await openClient(PLUGIN);
-  const engine = { client, flags: { ...EXACT_FLAGS, ...flags }, isDonating: true, tf32: false };
+  const engine = { client, flags: { ...DEVICE_FLAGS.cpu, ...flags }, isDonating: true, tf32: false };
   const findings = await probeOnce(engine);
   return { backend: xlaBackend(xlaManifest(client, findings, true), engine), findings };
 }
@@ -32,5 +32,5 @@ it("sees a plugin that loses NaN, and so does the suite", async () => {
 it("asks again without a flag that the plugin does not know", async () => {
   const { backend, findings } = await openWrong({ xla_no_such_flag: true });
   await backend.dispose();
-  expect(findings).toMatchObject({ flags: EXACT_FLAGS, faults: [] });
+  expect(findings).toMatchObject({ flags: DEVICE_FLAGS.cpu, faults: [] });
 });

@@ -3,6 +3,7 @@
 // argv: backend, checkpoint, steps, what to do: "save" at every step and tell of each, "watch" the memory, or "reopen"
 // the engine every few steps and watch the memory.
 import { existsSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
 
 const [engine, path, steps, task] = process.argv.slice(2);
 const core = await import("../../dist/index.js");
@@ -14,6 +15,12 @@ const backends = {
     return tfjs({ tf: await loadTfjsNode() });
   },
   openvino: async () => (await import("../../../backend-openvino/dist/index.js")).openvino(),
+  xla: async () => (await import("../../../backend-xla/dist/index.js")).xla({ device: "cpu" }),
+  // It keeps its programs beside the checkpoint.
+  "xla with a cache": async () => {
+    const { xla } = await import("../../../backend-xla/dist/index.js");
+    return xla({ device: "cpu", cache: join(dirname(path), "programs") });
+  },
 };
 
 const wave = (shape, step) => {
