@@ -1,10 +1,27 @@
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { trainInProcess } from "../../../core/test/soak/training-process.js";
 import { Client } from "../../src/pjrt/index.js";
 import { COUNTING, counting, f32, flag, products } from "./graphs.js";
 import { open } from "./open.js";
+
+const CHILD = fileURLToPath(new URL("../../../core/test/soak/training-child.mjs", import.meta.url));
 
 let root = "";
 beforeAll(() => {
@@ -63,6 +80,26 @@ it("compiles again what the plugin refuses", async () => {
   await counted("refused");
   vi.spyOn(Client.prototype, "load").mockRejectedValue(new Error("of another version"));
   expect(await counted("refused")).toEqual([21, 42, 2, 1]);
+});
+
+it("is usable after a process was killed while it wrote", async () => {
+  const train = (folder: string) => {
+    mkdirSync(join(root, folder));
+    return { backend: "xla with a cache", path: join(root, folder, "run"), steps: 2, task: "save" } as const;
+  };
+  const wanted = await trainInProcess(train("not killed"));
+  for (const milliseconds of [0, 5]) {
+    const task = train(`killed ${milliseconds}`);
+    const child = spawn(process.execPath, ["--expose-gc", CHILD, task.backend, task.path, "2", "save"]);
+    const ended = once(child, "exit");
+    const programs = join(task.path, "../programs");
+    while (!existsSync(programs) || readdirSync(programs).length === 0) await setTimeout(1);
+    await setTimeout(milliseconds);
+    child.kill("SIGKILL");
+    expect((await ended)[1]).toBe("SIGKILL");
+    rmSync(task.path, { force: true });
+    expect(await trainInProcess(task)).toEqual(wanted);
+  }
 });
 
 it("does without a file that cannot be written", async () => {

@@ -1,5 +1,13 @@
 import { ort } from "@mp/backend-ort";
-import { adam, type Backend, dynamicLossScale, mixedFloat16, type StepResult, tensor, trainer } from "@mp/core";
+import {
+  adam,
+  type Backend,
+  dynamicLossScale,
+  mixedFloat16,
+  type StepResult,
+  tensor,
+  trainer,
+} from "@mp/core";
 import { add, matMul, mul, randomBernoulli, reduceMean, relu, sub, where } from "@mp/core/ops";
 import { expect, it } from "vitest";
 import { open } from "./open.js";
@@ -43,13 +51,15 @@ async function relay(...legs: readonly Leg[]) {
   let saved: Uint8Array | undefined;
   let counters: unknown;
   for (const [make, until] of legs) {
-    await using backend = await make();
-    await using training = await start(backend);
+    const backend = await make();
+    const training = await start(backend);
     if (saved !== undefined) await training.loadBytes(saved);
     for (let step = steps.length; step < until; step++)
       steps.push(await training.step(batch(2 * step), batch(2 * step + 1)));
     saved = await training.saveBytes();
     counters = await training.counters();
+    await training.dispose();
+    await backend.dispose();
   }
   return { steps, counters, header: headerOf(saved as Uint8Array) };
 }
@@ -71,8 +81,16 @@ it("continues what ONNX Runtime has trained, and ONNX Runtime what XLA has", asy
   expect(whole.steps.map(({ retries }) => retries > 0)).toContain(true);
   expect(new Set(whole.steps.map(({ scale }) => scale)).size).toBeGreaterThan(2);
   for (const legs of [
-    [[ort, 4], [open, 8], [ort, 12]],
-    [[open, 4], [ort, 8], [open, 12]],
+    [
+      [ort, 4],
+      [open, 8],
+      [ort, 12],
+    ],
+    [
+      [open, 4],
+      [ort, 8],
+      [open, 12],
+    ],
   ] as const) {
     const parts = await relay(...legs);
     expect(told(parts)).toEqual(told(whole));
