@@ -320,7 +320,10 @@ export interface GraphNode<K extends Op = Op> {
 /** A node as a union over its op, for code that switches on the op. */
 export type AnyNode = { readonly [K in Op]: GraphNode<K> }[Op];
 
-/** Inputs with role `parameter` are weak in casting: they take the dtype of the other operand. */
+/**
+ * Inputs with role `parameter` are weak in casting: they take the dtype of the other operand. Those with role `batch`
+ * hold samples along their first axis, which an engine may divide among devices.
+ */
 export type InputRole = "parameter" | "state" | "batch" | "capture";
 
 export interface GraphInput {

@@ -60,6 +60,9 @@ export const hostTypes = (tree: unknown, what?: string): TypeTree =>
 export const feedTree = (tree: unknown, name: string): Readonly<Record<string, HostTensor>> =>
   Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [feedName(name, path), leaf]));
 
+/** The fed trees that hold samples; the others are parts of the state or numbers. */
+const SAMPLES: readonly string[] = ["batch", "data"];
+
 /** Traces `body` over a state and fed trees into a graph that is cleaned up and scheduled. */
 export function traceProgram(
   inputs: ProgramInputs,
@@ -76,7 +79,10 @@ export function traceProgram(
       type,
     })),
     ...fedLeaves.flatMap(([name, , leaves]) =>
-      leaves.map(([path, type]) => ({ name: feedName(name, path), role: "batch" as const, type })),
+      leaves.map(([path, type]) => {
+        const role = SAMPLES.includes(name) ? ("batch" as const) : ("state" as const);
+        return { name: feedName(name, path), role, type };
+      }),
     ),
   ];
   const bindings: StateBinding[] = [];
