@@ -70,6 +70,7 @@ const flags = {
   device: choice(DEVICES, { default: "cpu", help: "of ours and PyTorch's" }),
   cuda: cudaFlag,
   target: targetFlag,
+  devices: integer({ default: 1, help: "of that GPU, which divide each batch among them" }),
   threads: integer({ default: availableParallelism(), help: "of all sides" }),
   rounds: integer({ help: "fresh processes of each side; 3 unless given" }),
   warmup: integer({ help: "steps before the timed ones; 3 unless given" }),
@@ -91,7 +92,7 @@ type Values = FlagValues<typeof flags>;
 export interface BenchOptions
   extends Pick<
     Values,
-    "precision" | "seconds" | "idleSeconds" | "operators" | "largestBatch" | "quick" | "target"
+    "precision" | "seconds" | "idleSeconds" | "operators" | "largestBatch" | "quick" | "target" | "devices"
   > {
   readonly workloads: readonly SizedWorkload[];
   readonly scenarios: readonly string[];
@@ -171,7 +172,9 @@ function chooseWords(given: readonly string[], { target }: Values): readonly str
   return workloads.length === 0 ? COMPILED : workloads;
 }
 
-function refuseCombinations({ backend, device, against, precision, threads }: Values): void {
+function refuseCombinations(values: Values): void {
+  const { backend, device, against, precision, threads, target, devices } = values;
+  if (devices > 1 && target === undefined) throw new UsageError("--devices: expected with --target");
   if (backend === "tfjs" && device === "webgpu") {
     throw new UsageError("--backend tfjs: TensorFlow has no webgpu");
   }

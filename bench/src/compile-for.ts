@@ -7,7 +7,7 @@ import { PRECISIONS, type PrecisionName } from "./job.js";
 /** Compiles each workload in float32 and in the precision, and prints a line each, then a table. */
 export async function compileFor(
   target: GpuTargetName,
-  { workloads, precision }: Pick<BenchOptions, "workloads" | "precision">,
+  { workloads, precision, devices }: Pick<BenchOptions, "workloads" | "precision" | "devices">,
 ): Promise<readonly CompiledWorkload[]> {
   const [wide, mixed] = PRECISIONS;
   const beside: readonly PrecisionName[] = [wide, precision === wide ? mixed : precision];
@@ -16,7 +16,7 @@ export async function compileFor(
   const steps: CompiledWorkload[] = [];
   for (const workload of workloads)
     for (const each of beside) {
-      const step = await compileWorkload(workload, each, target);
+      const step = await compileWorkload(workload, each, { target, devices });
       console.log(formatCompiled(step));
       steps.push(step);
     }

@@ -31,11 +31,11 @@ export interface CompiledWorkload extends StepFigures, StepBound {
 export async function compileWorkload(
   workload: SizedWorkload,
   precision: PrecisionName,
-  target: GpuTargetName,
+  { target, devices }: { readonly target: GpuTargetName; readonly devices: number },
 ): Promise<CompiledWorkload> {
   const made = makeWorkload(workload);
   const compiled: CompiledGraph[] = [];
-  const backend = await deviceless({ target, onCompiled: (graph) => compiled.push(graph) });
+  const backend = await deviceless({ target, devices, onCompiled: (graph) => compiled.push(graph) });
   try {
     const training = await made.train(backend, precisions[precision]());
     await training.step();
@@ -67,11 +67,13 @@ const productsText = (products: readonly ProductGroup[]): string =>
 
 /** One line. */
 export function formatCompiled(step: CompiledWorkload): string {
-  const { workload, precision, kernels, nodes, fusedNodes, bytes, memory, products, unknownLoops } = step;
+  const { workload, precision, kernels, nodes, fusedNodes, bytes, exchangedBytes } = step;
+  const { memory, products, unknownLoops } = step;
   const loops = unknownLoops === 0 ? "" : `, ${unknownLoops} loops of unknown length counted once`;
   return [
     `${workload} ${precision}: ${kernels} kernels of ${nodes} nodes, ${fusedNodes} operations fused${loops}`,
     `${gigabytes(bytes)} moved`,
+    ...Object.entries(exchangedBytes).map(([kind, exchanged]) => `${kind} of ${gigabytes(exchanged)}`),
     `memory ${megabytes(memory.arguments)} of arguments and ${megabytes(memory.temporary)} temporary`,
     `products ${productsText(products)}`,
     `bound ${milliseconds(step.boundMs)} (bytes ${milliseconds(step.bytesMs)}, products ${milliseconds(step.productsMs)})`,

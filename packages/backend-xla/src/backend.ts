@@ -1,12 +1,12 @@
 import { type Backend, type BackendManifest, byteLength, type Graph } from "@mp/graph";
 import { defineBackend, type Place } from "@mp/graph/backend";
+import { copyTensor } from "@mp/graph/internal";
 import { ConstantPool } from "./constant-pool.js";
 import { deviceOf } from "./flags.js";
-import { copyOf, HostValue, type Stored } from "./host-value.js";
 import { type ProgramModule, writeModule } from "./module.js";
 import { SMALL_BYTES } from "./packing.js";
 import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
-import { DeviceProgram } from "./program.js";
+import { DeviceProgram, type Stored } from "./program.js";
 import type { ProgramCache } from "./program-cache.js";
 import { DeviceState } from "./state.js";
 import { StateLayout } from "./state-layout.js";
@@ -30,9 +30,12 @@ export function xlaBackend(manifest: BackendManifest, options: EngineOptions): B
   return defineBackend<Stored, DeviceState>({
     name: "xla",
     manifest,
+    // Of several devices, a program says what each of them gets.
     upload: (tensor) =>
-      byteLength(tensor) > SMALL_BYTES ? client.upload(tensor) : new HostValue(copyOf(tensor)),
-    download: (stored) => (stored instanceof DeviceBuffer ? stored.download() : copyOf(stored.tensor)),
+      client.deviceCount === 1 && byteLength(tensor) > SMALL_BYTES
+        ? client.upload(tensor)
+        : copyTensor(tensor),
+    download: (stored) => (stored instanceof DeviceBuffer ? stored.download() : copyTensor(stored)),
     release: (stored) => {
       if (stored instanceof DeviceBuffer) stored.release();
     },
@@ -61,7 +64,7 @@ export async function compileProgram(
     bound,
     layout: state?.layout ?? NO_STATE,
     isDonating,
-    options: { tf32, isProcessor: deviceOf(client) === "cpu" },
+    options: { tf32, isProcessor: deviceOf(client) === "cpu", devices: client.deviceCount },
   });
   const executable = await compileKept(engine, module);
   try {

@@ -32,6 +32,8 @@ export const DEVICE_FLAGS: Readonly<Record<BackendManifest["device"], Flags>> = 
     ...EXACT_FLAGS,
     // Otherwise the flag above takes Triton's products away too, though each adds in a fixed order.
     xla_gpu_experimental_deterministic_ops_triton: "DETERMINISTIC_OPS_TRITON_MODE_UNCHECKED",
+    // The gradients that devices add at once: enough to use their links, and few enough to begin before the last.
+    xla_gpu_all_reduce_combine_threshold_bytes: 25 * 2 ** 20,
   },
   webgpu: EXACT_FLAGS,
   other: EXACT_FLAGS,

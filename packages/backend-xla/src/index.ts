@@ -20,18 +20,24 @@ export interface XlaOptions {
    * middle, which a lack of memory may cause, loses the state. Default true.
    */
   readonly donate?: boolean;
+  /**
+   * How many devices run each program together. The rows of a batch are divided among them, and must be a multiple of
+   * their number; each has the whole state. Default 1.
+   */
+  readonly devices?: number;
   /** Whether products of float32 may round their operands to TF32's 10 bits. Default false. */
   readonly tf32?: boolean;
   /** A folder that keeps compiled programs for later processes; it is created if missing. Default: none are kept. */
   readonly cache?: string;
 }
 
-const { oneOf, optional, path, text, truth } = checks;
+const { count, oneOf, optional, path, text, truth } = checks;
 
 const OPTIONS = {
   device: optional(oneOf("cpu", "cuda")),
   plugin: optional(text),
   donate: withDefault(true, truth),
+  devices: withDefault(1, count),
   tf32: withDefault(false, truth),
   cache: optional(path),
 };
@@ -48,11 +54,11 @@ const OPTIONS = {
  * @throws MP_IO for a `cache` that cannot be created or that others can write
  */
 export async function xla(options: XlaOptions = {}): Promise<Backend> {
-  const { device, plugin, donate, tf32, cache } = readOptions("xla", options, OPTIONS, {
+  const { device, plugin, donate, devices, tf32, cache } = readOptions("xla", options, OPTIONS, {
     example: '{ device: "cuda" }',
   });
   const file = locatePlugin(plugin, device ?? "cuda", process.env);
-  const client = await openClient(file);
+  const client = await openClient(file, devices);
   try {
     const found = deviceOf(client);
     if (device !== undefined && found !== device)

@@ -44,25 +44,33 @@ export function locateCompiler(given: string | undefined, env: NodeJS.ProcessEnv
 
 /**
  * Options of clients, of which a plugin refuses those that it does not know: CUDA's, which would otherwise take three
- * quarters of the card's memory at once, and the processor's, which would otherwise be several devices.
+ * quarters of the card's memory at once, and the processor's, which is as many devices as are wanted.
  */
-const CLIENT_OPTIONS: readonly NamedOptions[] = [{ preallocate: false }, { cpu_device_count: 1 }, {}];
+const clientOptions = (devices: number): readonly NamedOptions[] => [
+  { preallocate: false },
+  { cpu_device_count: devices },
+  {},
+];
 
 /** The number of PJRT_Error_Code for an option that the plugin does not know. */
 const INVALID_ARGUMENT = 3;
 
-/** @throws MP_BACKEND_UNAVAILABLE if the machine has no device for the plugin */
-export async function openClient(path: string): Promise<Client> {
+/** @throws MP_BACKEND_UNAVAILABLE if the machine has not as many devices for the plugin */
+export async function openClient(path: string, devices: number): Promise<Client> {
   const plugin = loadPlugin(path);
   let failure: unknown;
-  for (const options of CLIENT_OPTIONS) {
+  for (const options of clientOptions(devices)) {
     try {
-      return await Client.open(plugin, options);
+      const client = await Client.open(plugin, options, devices);
+      if (client.deviceCount === devices) return client;
+      client.close();
+      throw new Error(`there are ${client.deviceCount}`);
     } catch (error) {
       failure = error;
       if (!MpError.is(error) || error.details["status"] !== INVALID_ARGUMENT) break;
     }
   }
   const said = failure instanceof Error ? failure.message : String(failure);
-  throw unavailable(path, `finds no device (${said})`, "check the device and its driver", failure);
+  const wanted = devices === 1 ? "device" : `${devices} devices`;
+  throw unavailable(path, `finds no ${wanted} (${said})`, "check the device and its driver", failure);
 }

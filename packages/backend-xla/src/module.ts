@@ -1,4 +1,13 @@
-import { expandComposites, type Graph, type HostTensor, type Value, type ValueType } from "@mp/graph";
+import {
+  expandComposites,
+  formatShape,
+  type Graph,
+  type GraphInput,
+  type HostTensor,
+  MpError,
+  type Value,
+  type ValueType,
+} from "@mp/graph";
 import type { Bound } from "@mp/graph/backend";
 import { joinSums } from "./join-sums.js";
 import { liftConstants } from "./lift-constants.js";
@@ -6,10 +15,12 @@ import { emitGraph } from "./lowerings/emit-graph.js";
 import { Packing } from "./packing.js";
 import {
   count,
+  devicesText,
   Emitter,
   type EmitterOptions,
   namesText,
   type Operand,
+  shardingAttribute,
   typesText,
   typeText,
 } from "./stablehlo/index.js";
@@ -36,6 +47,8 @@ export interface ProgramModule {
   /** The arguments: these buffers of the state, then the buffers of the inputs, then the constants. */
   readonly reads: readonly number[];
   readonly inputs: NamedPacking;
+  /** The buffers of the inputs whose rows are divided among the devices. */
+  readonly divided: ReadonlySet<number>;
   readonly constants: readonly HostTensor[];
   /** The results: these buffers of the state, then the buffers of the results. */
   readonly writes: readonly number[];
@@ -61,7 +74,13 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   const writes = layout.buffersOf(replaced.keys());
   const slotsRead = own.flatMap(({ name }) => bound.reads.get(name) ?? []);
   const reads = [...new Set([...writes, ...layout.buffersOf(slotsRead)])];
-  const openPacking = new Packing(open.map(({ value }) => value));
+  const { devices } = options;
+  const batch = new Set(open.flatMap((input, index) => (isBatch(input, devices) ? [index] : [])));
+  const openPacking = new Packing(
+    open.map(({ value }) => value),
+    batch,
+  );
+  const divided = new Set(Array.from(batch, (index) => openPacking.locationOf(index).buffer));
 
   const emitter = new Emitter(options);
   const argumentTypes = [
@@ -84,12 +103,8 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
     const slot = bound.reads.get(name);
     if (slot !== undefined) return oldValue(slot);
     const index = openIndex.get(name) as number;
-    return unpack(
-      emitter,
-      openPacking,
-      index,
-      args[reads.length + openPacking.locationOf(index).buffer] as Operand,
-    );
+    const buffer = args[reads.length + openPacking.locationOf(index).buffer] as Operand;
+    return unpack(emitter, openPacking, index, buffer);
   });
   const made = emitGraph(emitter, { ...lifted.graph, inputs }, operands);
   const outputOf = new Map(graph.outputs.map(({ name }, index) => [name, made[index] as Operand]));
@@ -122,19 +137,40 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   ];
   const parameters = args.map(({ name, type }, index) => {
     const result = isDonating ? writes.indexOf(reads[index] ?? -1) : -1;
-    return `${name}: ${typeText(type)}${result < 0 ? "" : ` {tf.aliasing_output = ${result} : i32}`}`;
+    const attributes = [
+      ...(result < 0 ? [] : [`tf.aliasing_output = ${result} : i32`]),
+      shardingAttribute(type.shape, divided.has(index - reads.length)),
+    ];
+    return `${name}: ${typeText(type)} {${attributes.join()}}`;
   });
+  const returnedTypes = returned.map(
+    ({ type }) => `${typeText(type)} {${shardingAttribute(type.shape, false)}}`,
+  );
   const end = returned.length === 0 ? "return" : `return ${namesText(returned)} : ${typesText(returned)}`;
   return {
-    text: `module @program {\nfunc.func public @main(${parameters.join(", ")}) -> (${typesText(returned)}) {\n${emitter.text()}\n${end}\n}\n}\n`,
+    text: `module @program {\n${devicesText(devices)}\nfunc.func public @main(${parameters.join(", ")}) -> (${returnedTypes.join(", ")}) {\n${emitter.text()}\n${end}\n}\n}\n`,
     reads,
     inputs: { names: open.map(({ name }) => name), packing: openPacking },
+    divided,
     constants: lifted.constants,
     writes,
     results: { names, packing },
     rangeFlag: inRange === undefined ? undefined : names.length,
     outputTypes: returned.map(({ type }) => type),
   };
+}
+
+/**
+ * Whether the rows of an input are divided among devices: it holds samples along its first axis. What has one row is
+ * the same for all samples.
+ * @throws MP_SHAPE_MISMATCH if they cannot be
+ */
+function isBatch({ name, role, value: { shape } }: GraphInput, devices: number): boolean {
+  const [rows = 1] = shape;
+  if (role !== "batch" || devices === 1 || rows === 1) return false;
+  if (rows % devices === 0) return true;
+  const message = `xla: ${name} ${formatShape(shape)} has ${rows} rows, which ${devices} devices cannot divide equally; pad the batch or leave samples out, to a multiple of ${devices}`;
+  throw new MpError("MP_SHAPE_MISMATCH", message, { details: { input: name, rows, devices } });
 }
 
 /** The values that a node or an output of the graph reads. */

@@ -33,13 +33,14 @@ export class Packing {
   /** Where each value is. */
   readonly locations: readonly Location[];
 
-  constructor(types: readonly ValueType[]) {
+  /** @param alone the indices of values that share no buffer, however small they are */
+  constructor(types: readonly ValueType[], alone: ReadonlySet<number> = new Set()) {
     this.types = types;
     const groups: number[][] = [];
     const open = new Map<string, number[]>();
     for (const [index, type] of types.entries()) {
       const group = open.get(type.dtype);
-      if (byteLength(type) > SMALL_BYTES) groups.push([index]);
+      if (alone.has(index) || byteLength(type) > SMALL_BYTES) groups.push([index]);
       else if (group !== undefined && group.length < MOST_MEMBERS) group.push(index);
       else {
         const begun = [index];

@@ -11,7 +11,6 @@ import {
 import { resolveBindings } from "@mp/graph/internal";
 import { compileProgram, type EngineOptions } from "./backend.js";
 import { ConstantPool } from "./constant-pool.js";
-import { HostValue } from "./host-value.js";
 import type { Flags, Plugin } from "./pjrt/index.js";
 
 export interface Findings {
@@ -148,12 +147,12 @@ async function ask(options: EngineOptions): Promise<Findings> {
     ...COMPUTED.map((dtype) => [dtype, subnormalSum(dtype)] as const),
   ]);
   const builder = new GraphBuilder();
-  const inputs: Record<string, HostValue> = {};
+  const inputs: Record<string, HostTensor> = {};
   const outputs = new Map<string, Value>();
   for (const [name, question] of questions) {
     const operands = question.inputs.map((value, index) => {
-      inputs[`${name} ${index}`] = new HostValue(value);
-      return builder.input(`${name} ${index}`, value, "batch");
+      inputs[`${name} ${index}`] = value;
+      return builder.input(`${name} ${index}`, value, "state");
     });
     outputs.set(name, question.emit(builder, operands));
   }
@@ -164,7 +163,7 @@ async function ask(options: EngineOptions): Promise<Findings> {
   try {
     const results = await program.run(inputs);
     const wrong = [...questions].flatMap(([name, { right }]) =>
-      isSame(results[name]?.tensor.data, right) ? [] : [name],
+      isSame(results[name]?.data, right) ? [] : [name],
     );
     return {
       flags: options.flags,

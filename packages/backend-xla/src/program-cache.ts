@@ -82,11 +82,11 @@ const seal = (file: string, program: Uint8Array): string =>
   createHash("sha256").update(basename(file)).update(program).digest("hex");
 
 /** What compiled programs depend on besides their text and flags. */
-function describeEngine({ plugin, platform, platformVersion, device }: Client): string {
+function describeEngine({ plugin, platform, platformVersion, device, deviceCount }: Client): string {
   const { size, mtimeMs } = statSync(plugin.path);
   return JSON.stringify([
     [plugin.path, size, mtimeMs, plugin.apiVersion, plugin.attributes],
-    [platform, platformVersion, device, process.arch],
+    [platform, platformVersion, device, deviceCount, process.arch],
     // XLA reads it too.
     process.env["XLA_FLAGS"] ?? "",
     linesOf("/proc/cpuinfo").find((line) => /^(flags|Features)\b/.test(line)) ?? "",

@@ -2,8 +2,7 @@ import { type HostTensor, MpError } from "@mp/graph";
 import type { Program } from "@mp/graph/backend";
 import { breathe } from "./breathe.js";
 import type { ConstantPool } from "./constant-pool.js";
-import { HostValue, type Stored } from "./host-value.js";
-import type { NamedPacking, ProgramModule } from "./module.js";
+import type { ProgramModule } from "./module.js";
 import { type Client, DeviceBuffer, type NativeExecutable, settle, settleAll } from "./pjrt/index.js";
 import type { DeviceState } from "./state.js";
 
@@ -16,6 +15,9 @@ interface ProgramParts {
   readonly pool: ConstantPool;
   readonly isDonating: boolean;
 }
+
+/** What a handle or an input of a run is. Small values wait on the host, and go to the device along with others. */
+export type Stored = DeviceBuffer | HostTensor;
 
 type Inputs = Readonly<Record<string, Stored>>;
 
@@ -34,7 +36,7 @@ export class DeviceProgram implements Program<Stored> {
     return this.#read.has(input);
   }
 
-  async run(inputs: Inputs): Promise<Readonly<Record<string, HostValue>>> {
+  async run(inputs: Inputs): Promise<Readonly<Record<string, HostTensor>>> {
     const { module, state } = this.#parts;
     state?.expectWhole();
     const { written, results, done } = this.#begin(inputs);
@@ -57,7 +59,7 @@ export class DeviceProgram implements Program<Stored> {
     const { rangeFlag } = module;
     if (rangeFlag !== undefined && value(rangeFlag).data[0] === 0) throw outOfRange();
     await breathe();
-    return Object.fromEntries(names.map((name, index) => [name, new HostValue(value(index))]));
+    return Object.fromEntries(names.map((name, index) => [name, value(index)]));
   }
 
   dispose(): void {
@@ -70,14 +72,14 @@ export class DeviceProgram implements Program<Stored> {
   #begin(inputs: Inputs): {
     readonly written: readonly DeviceBuffer[];
     readonly results: readonly DeviceBuffer[];
-    readonly done: bigint;
+    readonly done: readonly bigint[];
   } {
     const { client, executable, module, state, constants, isDonating } = this.#parts;
     const { writes, reads } = module;
     if (isDonating && writes.length > 0) expectMemory(client, executable);
     const uploaded: DeviceBuffer[] = [];
     try {
-      const fed = feed(client, module.inputs, inputs, uploaded);
+      const fed = feed(client, module, inputs, uploaded);
       const kept = reads.map((index) => (state as DeviceState).buffer(index));
       const { outputs, done } = executable.execute([...kept, ...fed, ...constants]);
       return { written: outputs.slice(0, writes.length), results: outputs.slice(writes.length), done };
@@ -91,12 +93,12 @@ export class DeviceProgram implements Program<Stored> {
   }
 
   /** Copies the results to the host, releases them, and waits for the end of the run. */
-  async #collect(results: readonly DeviceBuffer[], done: bigint): Promise<readonly HostTensor[]> {
+  async #collect(results: readonly DeviceBuffer[], done: readonly bigint[]): Promise<readonly HostTensor[]> {
     const { plugin } = this.#parts.client;
     try {
       const downloads = results.map((buffer) => buffer.beginDownload());
-      const end = (): Promise<undefined> | undefined => settle(plugin, done)?.then(() => undefined);
-      return (await settleAll<HostTensor | undefined>([...downloads, end])) as readonly HostTensor[];
+      const ends = done.map((event) => () => settle(plugin, event)?.then(() => undefined));
+      return (await settleAll<HostTensor | undefined>([...downloads, ...ends])) as readonly HostTensor[];
     } finally {
       for (const buffer of results) buffer.release();
     }
@@ -106,7 +108,7 @@ export class DeviceProgram implements Program<Stored> {
 /** The buffers of a program's inputs. @param uploaded gets those that were made here */
 function feed(
   client: Client,
-  { names, packing }: NamedPacking,
+  { inputs: { names, packing }, divided }: ProgramModule,
   inputs: Inputs,
   uploaded: DeviceBuffer[],
 ): readonly DeviceBuffer[] {
@@ -114,7 +116,8 @@ function feed(
   return packing.buffers.map(({ members: [first = 0] }, buffer) => {
     const only = memberValue(first);
     if (only instanceof DeviceBuffer) return only;
-    const made = client.upload(packing.join(buffer, (index) => (memberValue(index) as HostValue).tensor));
+    const joined = packing.join(buffer, (index) => memberValue(index) as HostTensor);
+    const made = client.upload(joined, divided.has(buffer));
     uploaded.push(made);
     return made;
   });

@@ -1,5 +1,5 @@
 import { type HostTensor, MpError } from "@mp/graph";
-import { copyOf } from "./host-value.js";
+import { copyTensor } from "@mp/graph/internal";
 import { type Client, type DeviceBuffer, settleAll } from "./pjrt/index.js";
 import { StateLayout } from "./state-layout.js";
 
@@ -82,7 +82,7 @@ export class DeviceState {
       alone.map((index) => packing.join(index, (member) => given.get(member))),
     );
     const shared = indices.filter(isShared);
-    for (const [member, value] of given) given.set(member, copyOf(value));
+    for (const [member, value] of given) given.set(member, copyTensor(value));
     try {
       const bases = await settleAll(shared.map((index) => this.buffer(index).beginDownload()));
       const joined = shared.map((index, at) => packing.join(index, (member) => given.get(member), bases[at]));

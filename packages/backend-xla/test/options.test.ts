@@ -20,6 +20,7 @@ describe("xla", () => {
     [{}, "MP_BACKEND_UNAVAILABLE", /mp-libxla(\.js)? install cuda13/],
     [{ device: "cpu" }, "MP_BACKEND_UNAVAILABLE", /no PJRT plugin for cpu; .*option plugin/],
     [{ device: "tpu" }, "MP_INVALID_ARGUMENT", /device/],
+    [{ devices: 0 }, "MP_INVALID_ARGUMENT", /devices must be an integer ≥ 1/],
     [{ donate: 1 }, "MP_INVALID_ARGUMENT", /donate/],
     [{ threads: 1 }, "MP_INVALID_ARGUMENT", /threads/],
   ])("refuses %o with %s", async (options, code, message) => {

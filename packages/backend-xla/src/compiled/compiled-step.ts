@@ -31,6 +31,8 @@ export interface StepFigures {
   /** Operations that share a kernel with others. */
   readonly fusedNodes: number;
   readonly bytes: number;
+  /** Bytes that each device has after exchanges between devices, by their kind, such as `all-reduce`. */
+  readonly exchangedBytes: Readonly<Record<string, number>>;
   readonly memory: ProgramMemory;
   readonly products: readonly ProductGroup[];
   /** Casts between floats that the kernels contain, such as `f32 -> bf16`. */
@@ -47,6 +49,11 @@ export function stepFigures({ kernels, memory, unknownLoops }: CompiledStep): St
     kernelsByKind: tally(kernels.map(({ kind, times }) => [kind, times])),
     fusedNodes: total(({ nodes }) => (nodes > 1 ? nodes : 0)),
     bytes: total(({ bytes }) => bytes),
+    exchangedBytes: tally(
+      kernels.flatMap(({ kind, times, exchangedBytes }) =>
+        exchangedBytes === 0 ? [] : [[kind, times * exchangedBytes] as const],
+      ),
+    ),
     memory,
     products: groupProducts(kernels),
     casts: tally(kernels.flatMap(({ casts }) => casts.map((cast) => [cast, 1] as const))),

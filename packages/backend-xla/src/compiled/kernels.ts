@@ -14,6 +14,8 @@ export interface Kernel {
   readonly nodes: number;
   /** Bytes that one run moves. */
   readonly bytes: number;
+  /** Bytes that each device has after an exchange between devices, such as an `all-reduce`; 0 for other kernels. */
+  readonly exchangedBytes: number;
   readonly products: readonly Product[];
   /** Casts between floats in it, such as `f32 -> bf16`. */
   readonly casts: readonly string[];
@@ -67,6 +69,9 @@ export function readKernels({ entry }: HloModule): ReadKernels {
 const isKernel = ({ opcode, target }: HloInstruction): boolean =>
   !FREE.has(opcode) && !/-(done|update)$/.test(opcode) && target !== "AllocateBuffer";
 
+/** Exchanges between devices. */
+const EXCHANGE = /^(all-reduce|all-gather|all-to-all|reduce-scatter|collective-(permute|broadcast))$/;
+
 function readKernel(instruction: HloInstruction, times: number): Kernel {
   const inner = allNodes(instruction);
   return {
@@ -75,6 +80,7 @@ function readKernel(instruction: HloInstruction, times: number): Kernel {
     times,
     nodes: inner.length,
     bytes: kernelBytes(instruction),
+    exchangedBytes: EXCHANGE.test(instruction.opcode) ? instruction.shape.bytes : 0,
     products: kernelProducts(instruction),
     casts: inner.flatMap(castOf),
   };

@@ -34,11 +34,13 @@ export interface DevicelessOptions {
   readonly tf32?: boolean;
   /** Whether a run takes over the memory of the state. Default: it does. */
   readonly donate?: boolean;
+  /** How many of them run a program together. Default: one. */
+  readonly devices?: number;
   /** Flags of XLA by name. They are added to those that the backend sets, and replace those of the same name. */
   readonly flags?: Flags;
 }
 
-const { callback, object, oneOf, optional, path, truth } = checks;
+const { callback, count, object, oneOf, optional, path, truth } = checks;
 
 const OPTIONS = {
   target: oneOf(...Object.keys(GPU_TARGETS)),
@@ -46,6 +48,7 @@ const OPTIONS = {
   plugin: optional(path),
   tf32: withDefault(false, truth),
   donate: withDefault(true, truth),
+  devices: withDefault(1, count),
   flags: optional(object),
 };
 
@@ -63,7 +66,9 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
   const options = readOptions("deviceless", given, OPTIONS, { example: '{ target: "h200", onCompiled }' });
   const plugin = loadPlugin(locateCompiler(options.plugin, process.env));
   const target = GPU_TARGETS[options.target];
-  const topology = new Topology(plugin, { target_config: targetConfig(target), topology: "1x1x1" });
+  const { devices } = options;
+  const place = { target_config: targetConfig(target), topology: `1x1x${devices}` };
+  const topology = new Topology(plugin, place, devices);
   return defineBackend<ValueType, StateLayout>({
     name: "deviceless",
     manifest: devicelessManifest(plugin),
@@ -77,7 +82,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
         bound,
         layout: state ?? new StateLayout({}),
         isDonating: options.donate,
-        options: { tf32: options.tf32, isProcessor: false },
+        options: { tf32: options.tf32, isProcessor: false, devices },
       });
       const program = await topology.compile(module.text, { ...DEVICE_FLAGS.cuda, ...options.flags });
       options.onCompiled({

@@ -1,6 +1,7 @@
 import type { OpOf, Shape, ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { type Operand, range, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { sumParts } from "../stablehlo/sharding.js";
 import { listText, typesText, typeText } from "../stablehlo/tensor-type.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
@@ -97,15 +98,18 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, d
   const needed = range(strides.length).map(
     (axis) => (sizeOf(dy, axis + 2) - 1) * (strides[axis] ?? 1) + (reach[axis] ?? 0) + 1,
   );
-  const sums = convolve(emitter, x, dy, resultType(node), {
+  const convolution: Convolution = {
     axes: ["fb", "io", "fb"],
     strides: dilations,
     before,
     after: needed.map((size, axis) => size - sizeOf(x, axis + 2) - (before[axis] ?? 0)),
     spacing: [repeated(1, strides.length), strides],
     groups: [1, group],
-  });
-  return [sums];
+  };
+  const type = resultType(node);
+  const sums = (own: readonly Operand[]): Operand =>
+    convolve(emitter, own[0] ?? x, own[1] ?? dy, type, convolution);
+  return [sumParts(emitter, [x, dy], type, sums)];
 };
 
 export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {

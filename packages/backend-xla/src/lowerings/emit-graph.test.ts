@@ -12,7 +12,7 @@ function textOf(inputs: Inputs, make: (builder: GraphBuilder, values: readonly V
     builder.input(name, { dtype, shape }, "batch"),
   );
   const graph = builder.finish({ y: make(builder, values) });
-  const emitter = new Emitter({ tf32: false });
+  const emitter = new Emitter({ tf32: false, devices: 1 });
   const operands = graph.inputs.map(({ name, value }) => ({ name: `%${name}`, type: value }));
   const [y] = emitGraph(emitter, graph, operands);
   return [...emitter.text().split("\n"), `${y?.name} : ${y && typeText(y.type)}`];

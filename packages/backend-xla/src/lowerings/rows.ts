@@ -1,8 +1,9 @@
 /** Reads and writes of rows at positions along one axis. */
-import { isHalf, type ValueType } from "@mp/graph";
+import { isFloat, isHalf, type ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
 import type { BinaryOperation } from "../stablehlo/operations.js";
+import { sumParts } from "../stablehlo/sharding.js";
 import { stableSort } from "../stablehlo/sort.js";
 import { arrayText, listText, namesText, typesText, typeText } from "../stablehlo/tensor-type.js";
 
@@ -23,9 +24,27 @@ export function takeRows(emitter: Emitter, x: Operand, places: Operand, axis = 0
  * `x` [R, W] with rows of `updates` [N, W] put at `places` i32 [N], or combined with what is there; without an operation
  * the last row at a place stays. Rows at one place are combined first, in an order that depends on nothing but N, so
  * that equal runs give equal bits on every device: sorted by place, a row takes up the sum of the 1, 2, 4, … before it
- * that belong to the same place. Halves are combined in f32 and rounded once.
+ * that belong to the same place. Halves are combined in f32 and rounded once. Each of several devices adds up its rows.
  */
 export function putRows(
+  emitter: Emitter,
+  x: Operand,
+  places: Operand,
+  updates: Operand,
+  operation?: BinaryOperation,
+): Operand {
+  const dtype = dtypeOf(x);
+  if (emitter.options.devices === 1 || operation !== "add" || !isFloat(dtype))
+    return putOwnRows(emitter, x, places, updates, operation);
+  const type: ValueType = { dtype: "f32", shape: shapeOf(x) };
+  const sum = sumParts(emitter, [places, emitter.convert(updates, "f32")], type, (own) => {
+    const zeros = emitter.splat("f32", 0, type.shape);
+    return putOwnRows(emitter, zeros, own[0] ?? places, own[1] ?? updates, "add");
+  });
+  return emitter.convert(emitter.binary("add", emitter.convert(x, "f32"), sum), dtype);
+}
+
+function putOwnRows(
   emitter: Emitter,
   x: Operand,
   places: Operand,

@@ -24,34 +24,39 @@ export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
   f8e4m3: 17,
 };
 
-/** A tensor in the device's memory, which may still be being computed. */
-export class DeviceBuffer extends Resource {
+/** A tensor in the memory of each device, which may still be being computed: the same on all, or its rows divided. */
+export class DeviceBuffer extends Resource<readonly bigint[]> {
+  /** That of each device's tensor. */
   readonly type: ValueType;
   readonly #plugin: Plugin;
 
-  constructor(plugin: Plugin, ledger: Ledger, handle: bigint, type: ValueType) {
-    super("buffer", handle, ledger, byteLength(type));
+  /** @param handles one for each device */
+  constructor(plugin: Plugin, ledger: Ledger, handles: readonly bigint[], type: ValueType) {
+    super("buffer", handles, ledger, byteLength(type) * handles.length);
     this.type = type;
     this.#plugin = plugin;
   }
 
+  /** On all devices together. */
   get sizeBytes(): number {
-    return byteLength(this.type);
+    return byteLength(this.type) * this.handle.length;
   }
 
   /** Whether a run has taken over the memory. */
   get isDonated(): boolean {
-    return this.#plugin.call("Buffer_IsDeleted", { buffer: this.handle }).truth("is_deleted");
+    return this.handle.some((buffer) =>
+      this.#plugin.call("Buffer_IsDeleted", { buffer }).truth("is_deleted"),
+    );
   }
 
-  /** Begins to copy the tensor to the host; the function that it returns waits for that. */
+  /** Begins to copy the first device's tensor to the host; the function that it returns waits for that. */
   beginDownload(): () => Promise<HostTensor> | HostTensor {
     const { dtype, shape } = this.type;
     const data = new hostArrayOf[dtype](elementCount(shape, "download"));
     const tensor = { dtype, shape, data } as HostTensor;
     if (data.byteLength === 0) return () => tensor;
     const args = this.#plugin.call("Buffer_ToHostBuffer", {
-      src: this.handle,
+      src: this.handle[0] ?? 0n,
       dst: data,
       dst_size: data.byteLength,
     });
@@ -66,7 +71,7 @@ export class DeviceBuffer extends Resource {
     return this.beginDownload()();
   }
 
-  protected free(buffer: bigint): void {
-    this.#plugin.call("Buffer_Destroy", { buffer });
+  protected free(handles: readonly bigint[]): void {
+    for (const buffer of handles) this.#plugin.call("Buffer_Destroy", { buffer });
   }
 }

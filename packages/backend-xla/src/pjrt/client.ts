@@ -1,7 +1,6 @@
-import type { HostTensor, ValueType } from "@mp/graph";
+import { elementCount, type HostTensor, type ValueType } from "@mp/graph";
 import { DeviceBuffer, ELEMENT_TYPE } from "./buffer.js";
-import { compileArguments } from "./compile-arguments.js";
-import type { Flags } from "./compile-options.js";
+import { compileArguments, type Flags } from "./compile-options.js";
 import { drop } from "./event.js";
 import { NativeExecutable } from "./executable.js";
 import { Ledger } from "./ledger.js";
@@ -12,21 +11,21 @@ import { bytesAt } from "./struct.js";
 /** PJRT_HostBufferSemantics: the array is read during the call and may change after it. */
 const ONLY_DURING_CALL = 0;
 
-/** A plugin's client: compiles programs for its first device, and holds memory there. */
+/** A plugin's client: compiles programs for its first devices, which run each together, and holds memory there. */
 export class Client {
   readonly plugin: Plugin;
   /** The name of the platform: `cpu`, `cuda`. */
   readonly platform: string;
   /** The version that the platform reports, which may be several lines. */
   readonly platformVersion: string;
-  /** The name of the device, such as that of the graphics card. */
+  /** The name of the first device, such as that of the graphics card. */
   readonly device: string;
   readonly #client: bigint;
-  readonly #device: bigint;
+  readonly #devices: readonly bigint[];
   readonly #ledger = new Ledger();
   #tellsMemory: boolean;
 
-  private constructor(plugin: Plugin, client: bigint) {
+  private constructor(plugin: Plugin, client: bigint, deviceCount: number) {
     this.plugin = plugin;
     this.#client = client;
     this.platform = plugin
@@ -35,26 +34,34 @@ export class Client {
     this.platformVersion = plugin
       .call("Client_PlatformVersion", { client })
       .text("platform_version", "platform_version_size");
-    const devices = plugin.call("Client_AddressableDevices", { client }).pointer("addressable_devices");
-    this.#device = new BigUint64Array(bytesAt(devices, 8).buffer)[0] as bigint;
-    const description = plugin.call("Device_GetDescription", { device: this.#device });
+    const found = plugin.call("Client_AddressableDevices", { client });
+    const all = bytesAt(found.pointer("addressable_devices"), 8 * found.number("num_addressable_devices"));
+    this.#devices = [...new BigUint64Array(all.buffer)].slice(0, deviceCount);
+    const description = plugin.call("Device_GetDescription", { device: this.#devices[0] ?? 0n });
     this.device = plugin
       .call("DeviceDescription_Kind", { device_description: description.pointer("device_description") })
       .text("device_kind", "device_kind_size");
     this.#tellsMemory = plugin.has("Device_MemoryStats");
   }
 
-  /** @param options the plugin's own; one that it does not know is an error */
-  static async open(plugin: Plugin, options: NamedOptions): Promise<Client> {
+  /**
+   * @param options the plugin's own; one that it does not know is an error
+   * @param deviceCount the most devices to use
+   */
+  static async open(plugin: Plugin, options: NamedOptions, deviceCount: number): Promise<Client> {
     const named = new NamedValues(options);
     const made = await plugin.callAsync("Client_Create", {
       create_options: named,
       num_options: named.structs.length,
     });
-    return new Client(plugin, made.pointer("client"));
+    return new Client(plugin, made.pointer("client"), deviceCount);
   }
 
-  /** Bytes of everything that the client holds on the device, programs aside. */
+  get deviceCount(): number {
+    return this.#devices.length;
+  }
+
+  /** Bytes of everything that the client holds on all devices, programs aside. */
   get bytes(): number {
     return this.#ledger.bytes;
   }
@@ -67,9 +74,9 @@ export class Client {
   async compile(text: string, flags: Flags, outputTypes: readonly ValueType[]): Promise<NativeExecutable> {
     const made = await this.plugin.callAsync("Client_Compile", {
       client: this.#client,
-      ...compileArguments(text, flags),
+      ...compileArguments(text, flags, this.deviceCount),
     });
-    return new NativeExecutable(this.plugin, this.#ledger, made.pointer("executable"), outputTypes);
+    return this.#executable(made.pointer("executable"), outputTypes);
   }
 
   /** Loads what `NativeExecutable.serialize` returned. The flags are those that it was compiled with. */
@@ -79,31 +86,40 @@ export class Client {
       serialized_executable: bytes,
       serialized_executable_size: bytes.length,
     });
-    return new NativeExecutable(this.plugin, this.#ledger, made.pointer("loaded_executable"), outputTypes);
+    return this.#executable(made.pointer("loaded_executable"), outputTypes);
   }
 
-  /** Copies a tensor to the device. Its array may change after the call, though the copy may not be there yet. */
-  upload({ dtype, shape, data }: HostTensor): DeviceBuffer {
-    const made = this.plugin.call("Client_BufferFromHostBuffer", {
-      client: this.#client,
-      data,
-      type: ELEMENT_TYPE[dtype],
-      dims: BigInt64Array.from(shape, BigInt),
-      num_dims: shape.length,
-      host_buffer_semantics: ONLY_DURING_CALL,
-      device: this.#device,
-    });
-    drop(this.plugin, made.pointer("done_with_host_buffer"));
-    return new DeviceBuffer(this.plugin, this.#ledger, made.pointer("buffer"), { dtype, shape: [...shape] });
+  /**
+   * Copies a tensor to every device, or an equal share of its rows to each. Its array may change after the call, though
+   * the copies may not be there yet.
+   */
+  upload({ dtype, shape, data }: HostTensor, isDivided = false): DeviceBuffer {
+    const rows = (shape[0] ?? 1) / this.deviceCount;
+    const type = { dtype, shape: isDivided ? shape.with(0, rows) : [...shape] };
+    const length = elementCount(type.shape, "upload");
+    const handles: bigint[] = [];
+    try {
+      for (const [index, device] of this.#devices.entries()) {
+        const begin = isDivided ? index * length : 0;
+        handles.push(this.#copyTo(device, type, data.subarray(begin, begin + length)));
+      }
+      return new DeviceBuffer(this.plugin, this.#ledger, handles, type);
+    } catch (error) {
+      for (const buffer of handles) this.plugin.call("Buffer_Destroy", { buffer });
+      throw error;
+    }
   }
 
-  /** Bytes that can still be allocated on the device; undefined if the plugin does not say. */
+  /** Bytes that can still be allocated on each device; undefined if the plugin does not say. */
   freeBytes(): number | undefined {
     if (!this.#tellsMemory) return undefined;
     try {
-      const stats = this.plugin.call("Device_MemoryStats", { device: this.#device });
-      if (stats.truth("bytes_limit_is_set"))
+      const free = this.#devices.map((device) => {
+        const stats = this.plugin.call("Device_MemoryStats", { device });
+        if (!stats.truth("bytes_limit_is_set")) throw new Error("internal: no limit");
         return stats.number("bytes_limit") - stats.number("bytes_in_use");
+      });
+      return Math.min(...free);
     } catch {
       // The function is there, and answers that it is not implemented.
     }
@@ -115,5 +131,23 @@ export class Client {
   close(): void {
     this.#ledger.releaseAll();
     this.plugin.call("Client_Destroy", { client: this.#client });
+  }
+
+  #executable(handle: bigint, outputTypes: readonly ValueType[]): NativeExecutable {
+    return new NativeExecutable(this.plugin, this.#ledger, handle, outputTypes, this.deviceCount);
+  }
+
+  #copyTo(device: bigint, { dtype, shape }: ValueType, data: ArrayBufferView): bigint {
+    const made = this.plugin.call("Client_BufferFromHostBuffer", {
+      client: this.#client,
+      data,
+      type: ELEMENT_TYPE[dtype],
+      dims: BigInt64Array.from(shape, BigInt),
+      num_dims: shape.length,
+      host_buffer_semantics: ONLY_DURING_CALL,
+      device,
+    });
+    drop(this.plugin, made.pointer("done_with_host_buffer"));
+    return made.pointer("buffer");
   }
 }

@@ -1,11 +1,12 @@
 import { expect, it } from "vitest";
 import { compileOptions } from "./compile-options.js";
 
-const hex = (flags: Parameters<typeof compileOptions>[0]): string =>
-  Buffer.from(compileOptions(flags)).toString("hex");
+const hex = (flags: Parameters<typeof compileOptions>[0], devices = 1): string =>
+  Buffer.from(compileOptions(flags, devices)).toString("hex");
 
-it("is a CompileOptionsProto for one replica and one partition", () => {
-  expect(hex({})).toBe("1a0420012801");
+it("is a CompileOptionsProto for one replica, with a partition for each device", () => {
+  expect(hex({})).toBe("1a09200128013001980101");
+  expect(hex({}, 8)).toBe("1a09200128083001980101");
 });
 
 it.each([
@@ -15,5 +16,5 @@ it.each([
 ])("has %s as a flag", (_, value, bytes) => {
   const length = (text: string): string => (text.length / 2).toString(16).padStart(2, "0");
   const entry = `0a016112${length(bytes)}${bytes}`;
-  expect(hex({ a: value })).toBe(`1a04200128013a${length(entry)}${entry}`);
+  expect(hex({ a: value })).toBe(`1a092001280130019801013a${length(entry)}${entry}`);
 });

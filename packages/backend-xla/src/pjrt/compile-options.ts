@@ -1,18 +1,36 @@
+import { type FieldValue, Struct } from "./struct.js";
+
 /** XLA's flags by name. */
 export type Flags = Readonly<Record<string, boolean | number | string>>;
 
 const WIRE = { varint: 0, bytes: 2 } as const;
 
 /**
- * A CompileOptionsProto for one device: 3 = the build's options, with 4 = replicas and 5 = partitions; 7 = a map of
- * flags, with 1 = name and 2 = value, which has 1 = text, 2 = truth or 3 = integer.
+ * A CompileOptionsProto for a program that XLA divides among devices: 3 = the build's options, with 4 = replicas, 5 =
+ * partitions, 6 = divide and 19 = by Shardy; 7 = a map of flags, with 1 = name and 2 = value, which has 1 = text, 2 = truth
+ * or 3 = integer.
  */
-export function compileOptions(flags: Flags): Uint8Array {
-  const build = Buffer.concat([integerField(4, 1), integerField(5, 1)]);
+export function compileOptions(flags: Flags, devices: number): Uint8Array {
+  const fields = Object.entries({ 4: 1, 5: devices, 6: 1, 19: 1 });
+  const build = Buffer.concat(fields.map(([field, value]) => integerField(Number(field), value)));
   const entries = Object.entries(flags).map(([name, value]) =>
     bytesField(7, Buffer.concat([bytesField(1, Buffer.from(name)), bytesField(2, flagValue(value))])),
   );
   return Buffer.concat([bytesField(3, build), ...entries]);
+}
+
+/** What both functions that compile take: StableHLO as text, the options, and how many devices run it together. */
+export function compileArguments(
+  text: string,
+  flags: Flags,
+  devices: number,
+): Readonly<Record<"program" | "compile_options" | "compile_options_size", FieldValue>> {
+  const [code, format, options] = [Buffer.from(text), Buffer.from("mlir"), compileOptions(flags, devices)];
+  return {
+    program: new Struct("Program", { code, code_size: code.length, format, format_size: format.length }),
+    compile_options: options,
+    compile_options_size: options.length,
+  };
 }
 
 function flagValue(value: Flags[string]): Buffer {

@@ -10,11 +10,11 @@ const DELETER = koffi.proto("void (void *made)");
 
 interface Executed {
   readonly outputs: readonly DeviceBuffer[];
-  /** The event of the end of the run; the caller settles it. */
-  readonly done: bigint;
+  /** The events of the run's end on each device; the caller settles them. */
+  readonly done: readonly bigint[];
 }
 
-/** A program on the device. */
+/** A program on the devices. */
 export class NativeExecutable extends Resource {
   /** Bytes that a run takes besides its arguments; 0 if the plugin does not say. */
   readonly workBytes: number;
@@ -22,12 +22,19 @@ export class NativeExecutable extends Resource {
   readonly #ledger: Ledger;
   readonly #executable: bigint;
   readonly #outputTypes: readonly ValueType[];
-  readonly #outputs: BigUint64Array;
-  readonly #done = new BigUint64Array(1);
+  /** The results of each device. */
+  readonly #outputs: readonly BigUint64Array[];
+  readonly #done: BigUint64Array;
   readonly #args: Struct<"LoadedExecutable_Execute">;
 
-  /** @param outputTypes those of the program's results */
-  constructor(plugin: Plugin, ledger: Ledger, handle: bigint, outputTypes: readonly ValueType[]) {
+  /** @param outputTypes those of the program's results, which each device has whole */
+  constructor(
+    plugin: Plugin,
+    ledger: Ledger,
+    handle: bigint,
+    outputTypes: readonly ValueType[],
+    devices: number,
+  ) {
     super("executable", handle, ledger);
     this.#plugin = plugin;
     this.#ledger = ledger;
@@ -35,12 +42,14 @@ export class NativeExecutable extends Resource {
     const found = plugin.call("LoadedExecutable_GetExecutable", { loaded_executable: handle });
     this.#executable = found.pointer("executable");
     this.workBytes = this.#countWorkBytes();
-    this.#outputs = new BigUint64Array(Math.max(1, outputTypes.length));
+    const size = Math.max(1, outputTypes.length);
+    this.#outputs = Array.from({ length: devices }, () => new BigUint64Array(size));
+    this.#done = new BigUint64Array(devices);
     this.#args = new Struct("LoadedExecutable_Execute", {
       executable: handle,
       options: new Struct("ExecuteOptions"),
-      num_devices: 1,
-      output_lists: pointerTo(this.#outputs),
+      num_devices: devices,
+      output_lists: pointersTo(this.#outputs),
       device_complete_events: this.#done,
     });
   }
@@ -50,14 +59,17 @@ export class NativeExecutable extends Resource {
    * their release is left to the caller.
    */
   execute(inputs: readonly DeviceBuffer[]): Executed {
-    const list = BigUint64Array.from(inputs, ({ handle }) => handle);
-    this.#args.set("argument_lists", pointerTo(list));
+    const lists = this.#outputs.map((_, device) =>
+      BigUint64Array.from(inputs, ({ handle }) => handle[device] as bigint),
+    );
+    this.#args.set("argument_lists", pointersTo(lists));
     this.#args.set("num_args", inputs.length);
     this.#plugin.callWith("LoadedExecutable_Execute", this.#args);
-    const outputs = this.#outputTypes.map(
-      (type, index) => new DeviceBuffer(this.#plugin, this.#ledger, this.#outputs[index] as bigint, type),
-    );
-    return { outputs, done: this.#done[0] as bigint };
+    const outputs = this.#outputTypes.map((type, index) => {
+      const handles = this.#outputs.map((list) => list[index] as bigint);
+      return new DeviceBuffer(this.#plugin, this.#ledger, handles, type);
+    });
+    return { outputs, done: [...this.#done] };
   }
 
   /** The compiled program, for `Client.load` of a process with the same plugin and the same device. */
@@ -81,8 +93,10 @@ export class NativeExecutable extends Resource {
   }
 }
 
-/** A list of one pointer, with what it points to. */
-function pointerTo(memory: BigUint64Array): { readonly bytes: Uint8Array; readonly memory: BigUint64Array } {
-  const address = memory.byteLength === 0 ? 0n : BigInt(koffi.address(memory));
-  return { bytes: new Uint8Array(BigUint64Array.of(address).buffer), memory };
+/** A list of pointers, with what they point to. */
+function pointersTo(lists: readonly BigUint64Array[]) {
+  const pointers = BigUint64Array.from(lists, (list) =>
+    list.byteLength === 0 ? 0n : BigInt(koffi.address(list)),
+  );
+  return { bytes: new Uint8Array(pointers.buffer), lists };
 }

@@ -2,7 +2,7 @@ import { MpError } from "@mp/graph";
 
 /** Counts what is not yet released, and frees it in the end. */
 export class Ledger {
-  readonly #live = new Map<Resource, number>();
+  readonly #live = new Map<Resource<unknown>, number>();
   #bytes = 0;
 
   /** Bytes of all live resources. */
@@ -10,12 +10,12 @@ export class Ledger {
     return this.#bytes;
   }
 
-  add(resource: Resource, bytes: number): void {
+  add(resource: Resource<unknown>, bytes: number): void {
     this.#live.set(resource, bytes);
     this.#bytes += bytes;
   }
 
-  remove(resource: Resource): void {
+  remove(resource: Resource<unknown>): void {
     this.#bytes -= this.#live.get(resource) ?? 0;
     this.#live.delete(resource);
   }
@@ -26,13 +26,13 @@ export class Ledger {
   }
 }
 
-/** An object of the plugin, which is released once; the garbage collector is not involved. */
-export abstract class Resource {
+/** An object of the plugin, or one on each device, released once; the garbage collector is not involved. */
+export abstract class Resource<H = bigint> {
   readonly #what: string;
   readonly #ledger: Ledger;
-  #handle: bigint | undefined;
+  #handle: H | undefined;
 
-  protected constructor(what: string, handle: bigint, ledger: Ledger, bytes = 0) {
+  protected constructor(what: string, handle: H, ledger: Ledger, bytes = 0) {
     this.#what = what;
     this.#handle = handle;
     this.#ledger = ledger;
@@ -40,7 +40,7 @@ export abstract class Resource {
   }
 
   /** @throws MP_DISPOSED after release */
-  get handle(): bigint {
+  get handle(): H {
     if (this.#handle === undefined)
       throw new MpError("MP_DISPOSED", `XLA: ${this.#what}: used after release`);
     return this.#handle;
@@ -54,5 +54,5 @@ export abstract class Resource {
     this.free(handle);
   }
 
-  protected abstract free(handle: bigint): void;
+  protected abstract free(handle: H): void;
 }

@@ -1,5 +1,4 @@
-import { compileArguments } from "./compile-arguments.js";
-import type { Flags } from "./compile-options.js";
+import { compileArguments, type Flags } from "./compile-options.js";
 import { type NamedOptions, NamedValues } from "./named-values.js";
 import type { Plugin } from "./plugin.js";
 import { type ProgramMemory, readMemory } from "./program-memory.js";
@@ -15,11 +14,16 @@ export interface CompiledProgram {
 export class Topology {
   readonly #plugin: Plugin;
   readonly #topology: bigint;
+  readonly #devices: number;
 
-  /** @param options the plugin's own */
-  constructor(plugin: Plugin, options: NamedOptions) {
+  /**
+   * @param options the plugin's own
+   * @param devices how many of them run a program together
+   */
+  constructor(plugin: Plugin, options: NamedOptions, devices: number) {
     const named = new NamedValues(options);
     this.#plugin = plugin;
+    this.#devices = devices;
     this.#topology = plugin
       .call("TopologyDescription_Create", {
         topology_name: Buffer.from("\0"),
@@ -36,7 +40,7 @@ export class Topology {
   async compile(text: string, flags: Flags): Promise<CompiledProgram> {
     const made = await this.#plugin.callAsync("Compile", {
       topology: this.#topology,
-      ...compileArguments(text, flags),
+      ...compileArguments(text, flags, this.#devices),
     });
     const executable = made.pointer("executable");
     try {

@@ -22,6 +22,8 @@ export interface EmitterOptions {
   readonly tf32: boolean;
   /** Whether the text is for XLA's compiler for processors, whose reductions lose NaN in long rows. */
   readonly isProcessor?: boolean;
+  /** How many devices run the program together. */
+  readonly devices: number;
 }
 
 /**
@@ -68,18 +70,22 @@ export class Emitter {
    * The text of a region, `{ ^bb0(…): … stablehlo.return … }`, in the generic form of operations.
    * @param body emits the region's operations from its arguments and returns its results
    */
-  region(types: readonly ValueType[], body: (args: readonly Operand[]) => readonly Operand[]): string {
+  region(
+    types: readonly ValueType[],
+    body: (args: readonly Operand[]) => readonly Operand[],
+    end?: string,
+  ): string {
     const args = types.map((type) => ({ name: this.#newName(), type }));
     const head = args.map(({ name, type }) => `${name}: ${typeText(type)}`).join(", ");
-    return `{\n^bb0(${head}):\n${this.block(() => body(args))}\n}`;
+    return `{\n^bb0(${head}):\n${this.block(() => body(args), end)}\n}`;
   }
 
-  /** The text of operations that end with a return of the results of `body`. */
-  block(body: () => readonly Operand[]): string {
+  /** The text of operations that end with a return of the results of `body`. @param end the operation that returns */
+  block(body: () => readonly Operand[], end = "stablehlo.return"): string {
     const outer = this.#lines;
     this.#lines = [];
     const results = body();
-    this.#lines.push(`stablehlo.return ${namesText(results)} : ${typesText(results)}`);
+    this.#lines.push(`${end} ${namesText(results)} : ${typesText(results)}`);
     const text = this.text();
     this.#lines = outer;
     return text;
@@ -222,11 +228,8 @@ export class Emitter {
   /** Repeats `x` by NumPy's rule, its axes being the last ones of the result. */
   expand(x: Operand, shape: Shape): Operand {
     const before = shape.length - rankOf(x);
-    return this.broadcast(
-      x,
-      shape,
-      range(rankOf(x)).map((axis) => axis + before),
-    );
+    const axes = range(rankOf(x)).map((axis) => axis + before);
+    return this.broadcast(x, shape, axes);
   }
 
   /** The elements from `starts` to before `ends`; steps are positive. */

@@ -5,7 +5,7 @@ import { Emitter } from "./index.js";
 
 /** How often the text of a graph compares indices with a size, and whether it has a flag in the end. */
 function checksOf(graph: Graph) {
-  const emitter = new Emitter({ tf32: false });
+  const emitter = new Emitter({ tf32: false, devices: 1 });
   emitGraph(
     emitter,
     graph,

@@ -7,7 +7,7 @@ function operations(
   emit: (emitter: Emitter, x: Operand, y: Operand) => unknown,
   isProcessor = false,
 ): string[] {
-  const emitter = new Emitter({ tf32: false, isProcessor });
+  const emitter = new Emitter({ tf32: false, isProcessor, devices: 1 });
   const operand = (name: string): Operand => ({ name, type: { dtype: "f32" as DType, shape: [2] } });
   emit(emitter, operand("%x"), operand("%y"));
   return [...emitter.text().matchAll(/= "?(?:stablehlo|chlo)\.(\w+)/g)].flatMap(([, name]) =>

@@ -31,11 +31,11 @@ afterAll(() => rmSync(root, { recursive: true }));
 afterEach(() => vi.restoreAllMocks());
 
 /** Runs a program with donated state twice. Returns the state's values, and how many programs were compiled. */
-async function counted(folder: string): Promise<readonly number[]> {
+async function counted(folder: string, devices = 1): Promise<readonly number[]> {
   // The probe asks once in a process, and keeps nothing.
   await (await open()).dispose();
   const compile = vi.spyOn(Client.prototype, "compile");
-  const backend = await open({ cache: join(root, folder) });
+  const backend = await open({ devices, cache: join(root, folder) });
   const state = await backend.createState({ vector: f32(1, 2), count: f32(0) });
   const executable = await backend.compile(counting(2), { state, ...COUNTING });
   for (let step = 0; step < 2; step++) await executable.run({ x: f32(10, 20), applied: flag(true) });
@@ -50,6 +50,13 @@ it("keeps what it has compiled, and runs it later", async () => {
   expect(await counted("kept")).toEqual([21, 42, 2, 1]);
   expect(await counted("kept")).toEqual([21, 42, 2, 0]);
   expect(readdirSync(join(root, "kept"))).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/)]);
+});
+
+it("keeps programs by the number of devices", async () => {
+  for (const devices of [1, 2]) {
+    expect(await counted("devices", devices)).toEqual([21, 42, 2, 1]);
+    expect(await counted("devices", devices)).toEqual([21, 42, 2, 0]);
+  }
 });
 
 it("compiles again what is damaged", async () => {

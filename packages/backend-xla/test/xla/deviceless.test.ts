@@ -157,6 +157,25 @@ describe("products and casts of an H200", () => {
   });
 });
 
+/** The gradient of a convolution's weights, [64, 32, 3, 3], for 16 images. */
+function weightGradient(dtype: "bf16" | "f32"): Graph {
+  const builder = new GraphBuilder();
+  const x = builder.input("x", { dtype, shape: [16, 32, 8, 8] }, "batch");
+  const dy = builder.input("dy", { dtype, shape: [16, 64, 8, 8] }, "batch");
+  const gradient = builder.emitOne("ConvWeightGradient", [x, dy], {
+    ...{ strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1, kernelShape: [3, 3] },
+  });
+  return builder.finish({ gradient });
+}
+
+describe("eight H200", () => {
+  it.each(["bf16", "f32"] as const)("add gradients of weights of convolutions in %s as f32", async (dtype) => {
+    const { products, exchangedBytes } = await compileGraph(weightGradient(dtype), { devices: 8 });
+    expect(products).toMatchObject([{ operands: [dtype, dtype], count: 1 }]);
+    expect(exchangedBytes).toEqual({ "all-reduce": 4 * 64 * 32 * 9 });
+  });
+});
+
 describe("a step of an MLP, compiled for an H200", () => {
   const steps: Record<string, CompiledGraph> = {};
   beforeAll(async () => {
@@ -201,6 +220,16 @@ describe("a step of an MLP, compiled for an H200", () => {
     expect(stepFigures(stepOf("float32").step).memory.aliased).toBeGreaterThanOrEqual(parameters);
     const kept = await mlpStep(float32(), { donate: false });
     expect(kept.step.memory.aliased).toBe(0);
+  });
+
+  it("moves the gradients between eight of them, once and in float32", async () => {
+    const { kernels, exchangedBytes } = stepFigures((await mlpStep(mixedBfloat16(), { devices: 8 })).step);
+    const gradients = 4 * (4 * SIZE ** 2 + 4 * SIZE);
+    expect(Object.keys(exchangedBytes)).toEqual(["all-reduce"]);
+    expect(exchangedBytes["all-reduce"]).toBeGreaterThan(gradients);
+    expect(exchangedBytes["all-reduce"]).toBeLessThanOrEqual(1.05 * gradients);
+    expect(kernels).toBeLessThanOrEqual(1.5 * KEPT_KERNELS.mixed_bfloat16);
+    expect(stepFigures(stepOf("mixed_bfloat16").step).exchangedBytes).toEqual({});
   });
 
   it("moves fewer bytes in halves, and has a lower bound", () => {

@@ -2,13 +2,14 @@ import { tensor } from "@mp/graph";
 import { expect, it } from "vitest";
 import { EXACT_FLAGS } from "../../src/flags.js";
 import { openClient } from "../../src/library.js";
-import { settle } from "../../src/pjrt/index.js";
+import { settle, settleAll } from "../../src/pjrt/index.js";
 import { PLUGIN } from "./open.js";
 
 const f32 = { dtype: "f32", shape: [2] } as const;
 
 it("runs StableHLO, donates, and keeps a program as bytes", async () => {
-  const client = await openClient(PLUGIN);
+  const client = await openClient(PLUGIN, 1);
+  const end = (done: readonly bigint[]) => settleAll(done.map((event) => () => settle(client.plugin, event)));
   expect([client.platform, client.plugin.apiVersion]).toEqual(["cpu", expect.stringMatching(/^0\.\d+$/)]);
   const text = `module { func.func public @main(%a: tensor<2xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<2xf32>) -> tensor<2xf32> {
     %0 = stablehlo.add %a, %b : tensor<2xf32>
@@ -19,13 +20,13 @@ it("runs StableHLO, donates, and keeps a program as bytes", async () => {
     [10, 20],
   ].map((numbers) => client.upload(tensor(Float32Array.from(numbers))));
   const { outputs, done } = executable.execute([a, b] as never);
-  await settle(client.plugin, done);
+  await end(done);
   expect(await outputs[0]?.download()).toMatchObject({ data: Float32Array.of(11, 22) });
   expect([a?.isDonated, b?.isDonated]).toEqual([true, false]);
   expect(() => executable.execute([a, b] as never)).toThrow(/deleted or donated/);
   const again = await client.load(executable.serialize(), [f32]);
   const second = again.execute([outputs[0], b] as never);
-  await settle(client.plugin, second.done);
+  await end(second.done);
   expect(await second.outputs[0]?.download()).toMatchObject({ data: Float32Array.of(21, 42) });
   client.close();
 });
@@ -33,7 +34,7 @@ it("runs StableHLO, donates, and keeps a program as bytes", async () => {
 const NOTHING = "module { func.func public @main() { return } }";
 
 it("gives the plugin's reason for a program that it does not take", async () => {
-  const client = await openClient(PLUGIN);
+  const client = await openClient(PLUGIN, 1);
   await expect(client.compile("module { no }", EXACT_FLAGS, [])).rejects.toMatchObject({
     code: "MP_BACKEND_FAILED",
     message: expect.stringMatching(/Client_Compile: .+/),

@@ -7,7 +7,7 @@ import { open } from "./open.js";
 afterEach(() => vi.restoreAllMocks());
 
 /** Of a few numbers, which share a buffer, and of many, which have their own. */
-const SIZES = [3, 5000];
+const SIZES = [4, 5000];
 
 const filled = (size: number, value: number) => f32(...Array.from({ length: size }, () => value));
 
@@ -17,9 +17,14 @@ async function stateOf(backend: Backend, size: number) {
   return { state, executable };
 }
 
-describe.each([true, false])("with donate: %s", (donate) => {
+describe.each([
+  { donate: true, devices: 1 },
+  { donate: false, devices: 1 },
+  { donate: true, devices: 4 },
+  { donate: false, devices: 4 },
+])("with %o", (options) => {
   it.each(SIZES)("commits a vector of %i numbers when applied, and the counter always", async (size) => {
-    const backend = await open({ donate });
+    const backend = await open(options);
     const { state, executable } = await stateOf(backend, size);
     const held = backend.stats().bytes;
     for (const [step, isApplied] of [true, false, true].entries()) {
@@ -36,20 +41,20 @@ describe.each([true, false])("with donate: %s", (donate) => {
   });
 
   it("keeps the state where an index is out of range", async () => {
-    const backend = await open({ donate });
+    const backend = await open(options);
     const state = await backend.createState({ vector: f32(1) });
     const bindings = [{ slot: "vector", input: "vector", output: "next", commit: "always" }] as const;
-    const executable = await backend.compile(reading(3), { state, bindings });
+    const executable = await backend.compile(reading(4), { state, bindings });
     const run = (index: number) =>
       executable.run({
-        table: f32(10, 20, 30),
+        table: f32(10, 20, 30, 40),
         index: { dtype: "i32", shape: [1], data: Int32Array.of(index) },
       });
     await run(1);
-    await expect(run(3)).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
+    await expect(run(4)).rejects.toMatchObject({ code: "MP_OUT_OF_RANGE" });
     expect((await state.read())["vector"]?.data[0]).toBe(21);
     await run(-1);
-    expect((await state.read())["vector"]?.data[0]).toBe(51);
+    expect((await state.read())["vector"]?.data[0]).toBe(61);
     await backend.dispose();
   });
 });

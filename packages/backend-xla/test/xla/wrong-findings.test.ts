@@ -10,7 +10,7 @@ import { PLUGIN } from "./open.js";
 
 /** Opens the plugin with other flags, and without regard to what the probe finds then. */
 async function openWrong(flags: Readonly<Record<string, boolean>>) {
-  const client = await openClient(PLUGIN);
+  const client = await openClient(PLUGIN, 1);
   const engine = { client, flags: { ...DEVICE_FLAGS.cpu, ...flags }, isDonating: true, tf32: false };
   const findings = await probeOnce(engine);
   return { backend: xlaBackend(xlaManifest(client, findings, true), engine), findings };

@@ -18,6 +18,7 @@ export {
   truth,
 } from "../argument-checks.js";
 export { resolveBindings } from "../backend/bindings.js";
+export { copyTensor } from "../backend/copy-of.js";
 export type { KernelManifest } from "../backend/manifest.js";
 export { WorkQueue } from "../backend/work-queue.js";
 export { contentHash } from "../content-hash.js";

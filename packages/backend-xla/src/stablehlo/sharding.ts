@@ -1,0 +1,53 @@
+/**
+ * Where the parts of a value are when several devices run one program, in Shardy's dialect. XLA divides the work among
+ * the devices by what it is told here, and adds up what they have summed apart.
+ */
+import type { Shape, ValueType } from "@mp/graph";
+import type { Emitter } from "./emitter.js";
+import { dtypeOf, type Operand, shapeOf, sizeOf } from "./operand.js";
+import { namesText, typesText, typeText } from "./tensor-type.js";
+
+/** The declaration of the devices in a module. */
+export const devicesText = (devices: number): string => `sdy.mesh @mesh = <["devices"=${devices}]>`;
+
+/** Of a value whose rows are divided among the devices, or which is whole on each. */
+function shardingText(shape: Shape, isDivided: boolean): string {
+  const axes = shape.map((_, axis) => (isDivided && axis === 0 ? '{"devices"}' : "{}"));
+  return `<@mesh, [${axes.join(", ")}]>`;
+}
+
+/** The attribute of an argument or a result. */
+export const shardingAttribute = (shape: Shape, isDivided: boolean): string =>
+  `sdy.sharding = #sdy.sharding${shardingText(shape, isDivided)}`;
+
+/**
+ * Adds up what each device computes of its rows, in f32, and rounds the sum once: XLA by itself adds halves of different
+ * devices as halves. One device computes it of all rows; so does each, if they cannot be divided.
+ * @param type of the result of `part`, and of the sum
+ * @param part emits the function of rows
+ */
+export function sumParts(
+  emitter: Emitter,
+  operands: readonly Operand[],
+  { dtype, shape }: ValueType,
+  part: (rows: readonly Operand[]) => Operand,
+): Operand {
+  const { devices } = emitter.options;
+  if (devices === 1 || operands.some((x) => sizeOf(x, 0) % devices !== 0)) return part(operands);
+  const own = operands.map((x): ValueType => {
+    return { dtype: dtypeOf(x), shape: shapeOf(x).with(0, sizeOf(x, 0) / devices) };
+  });
+  const body = emitter.region(
+    own,
+    (rows) => [emitter.reshape(emitter.convert(part(rows), "f32"), [1, ...shape])],
+    "sdy.return",
+  );
+  const all: ValueType = { dtype: "f32", shape: [devices, ...shape] };
+  const divided = (shapes: readonly Shape[]): string =>
+    `#sdy.sharding_per_value<[${shapes.map((each) => shardingText(each, true)).join(", ")}]>`;
+  const parts = emitter.emit(
+    `"sdy.manual_computation"(${namesText(operands)}) <{in_shardings = ${divided(operands.map(shapeOf))}, out_shardings = ${divided([all.shape])}, manual_axes = #sdy<manual_axes{"devices"}>}> (${body}) : (${typesText(operands)}) -> ${typeText(all)}`,
+    all,
+  );
+  return emitter.convert(emitter.reduce("add", parts, [0]), dtype);
+}
