@@ -1,30 +1,20 @@
 /** A workload's step compiled for a GPU that is not here, and what the compiler made of it. */
 import {
-  type CompiledGraph,
-  deviceless,
+  compileStep,
   formatProduct,
-  GPU_TARGETS,
   type GpuTargetName,
   type ProductGroup,
-  type StepBound,
-  type StepFigures,
-  stepBound,
-  stepFigures,
+  type StepForGpu,
 } from "@mp/backend-xla/compile";
 import { precisions } from "./engine.js";
 import type { PrecisionName } from "./job.js";
 import { markdownTable } from "./markdown-table.js";
 import { displayName, makeWorkload, type SizedWorkload } from "./workloads/workloads.js";
 
-export interface CompiledWorkload extends StepFigures, StepBound {
+export interface CompiledWorkload extends StepForGpu {
   /** The workload as on the command line. */
   readonly workload: string;
-  readonly title: string;
   readonly precision: PrecisionName;
-  readonly target: GpuTargetName;
-  /** Nodes of the step's graph. */
-  readonly nodes: number;
-  readonly compileSeconds: number;
 }
 
 /** Nothing runs: the trainer's first step compiles its program. */
@@ -34,28 +24,12 @@ export async function compileWorkload(
   { target, devices }: { readonly target: GpuTargetName; readonly devices: number },
 ): Promise<CompiledWorkload> {
   const made = makeWorkload(workload);
-  const compiled: CompiledGraph[] = [];
-  const backend = await deviceless({ target, devices, onCompiled: (graph) => compiled.push(graph) });
-  try {
+  const step = await compileStep({ target, devices }, async (backend) => {
     const training = await made.train(backend, precisions[precision]());
     await training.step();
     await training.dispose();
-  } finally {
-    await backend.dispose();
-  }
-  // The programs before it make the initial state.
-  const last = compiled.at(-1);
-  if (last === undefined) throw new Error("internal: a step that compiles nothing");
-  return {
-    workload: displayName(workload),
-    title: made.title,
-    precision,
-    target,
-    nodes: last.graph.nodes.length,
-    ...stepFigures(last.step),
-    ...stepBound(last.step, GPU_TARGETS[target].published),
-    compileSeconds: last.compileMs / 1000,
-  };
+  });
+  return { workload: displayName(workload), precision, ...step };
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`;
@@ -77,7 +51,7 @@ export function formatCompiled(step: CompiledWorkload): string {
     `memory ${megabytes(memory.arguments)} of arguments and ${megabytes(memory.temporary)} temporary`,
     `products ${productsText(products)}`,
     `bound ${milliseconds(step.boundMs)} (bytes ${milliseconds(step.bytesMs)}, products ${milliseconds(step.productsMs)})`,
-    `compiled in ${step.compileSeconds.toFixed(1)} s`,
+    `compiled in ${(step.compileMs / 1000).toFixed(1)} s`,
   ].join("; ");
 }
 

@@ -1,5 +1,6 @@
 export { historyChart } from "./charts/history-chart.js";
 export type { HistoryStep } from "./plots/history.js";
+export type { CompiledForGpu } from "./sections/compiled.js";
 export type { ReportedRun } from "./sections/page.js";
 export { precisionReportPage } from "./sections/page.js";
 export type { SkippedStep } from "./sections/skips.js";

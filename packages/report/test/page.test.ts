@@ -45,6 +45,25 @@ describe("the page", () => {
     expect(whole).not.toContain("The bar of zeros is cut");
   });
 
+  it("compares a step compiled for a GPU in two precisions, and calls its times bounds", () => {
+    const step = (precision: string, operands: readonly string[]) => ({
+      ...{ precision, gpu: "NVIDIA H200", kernels: 1307, bytes: 3 * 2 ** 30 },
+      memory: { arguments: 2 ** 20, temporary: 2 ** 21 },
+      products: [
+        { count: 3, operands, sum: "f32" },
+        { count: 2, operands, sum: "f32" },
+      ],
+      ...{ bytesMs: 5.5, productsMs: 2, boundMs: 6 },
+    });
+    const compiled = [step("float32", ["f32", "f32"]), step("mixed_bfloat16", ["bf16", "bf16"])];
+    const [, section = ""] = precisionReportPage({ ...few, compiled }).split('id="compiled"');
+    expect(section.match(/<th .*?<\/th>/g)?.join()).toMatch(/float32, NVIDIA H200.*mixed_bfloat16, NVIDIA H200/);
+    expect(section).toMatch(/bytes moved<\/td><td class="">3 GiB/);
+    expect(section).toContain("5 of bf16 by bf16, summed in f32");
+    expect(section).toContain("has not been run there");
+    expect(pages["few"]).not.toContain('id="compiled"');
+  });
+
   it("is small, whole, and forbids itself to load anything", () => {
     for (const [name, text] of Object.entries(pages)) {
       expect([name, text.length < 1_000_000]).toEqual([name, true]);

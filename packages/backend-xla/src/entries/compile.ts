@@ -12,6 +12,7 @@ export {
 } from "../compiled/index.js";
 export {
   type CompiledGraph,
+  compileStep,
   type DevicelessOptions,
   deviceless,
   GPU_TARGETS,
@@ -19,5 +20,6 @@ export {
   type GpuTargetName,
   type PublishedRates,
   type StepBound,
+  type StepForGpu,
   stepBound,
 } from "../deviceless/index.js";

@@ -7,6 +7,7 @@ import { gradientFigure, type HistoryStep, lossFigure, scaleFigure } from "../pl
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";
 import { castSection } from "./casts.js";
+import { type CompiledForGpu, compiledSection } from "./compiled.js";
 import { optimizerSection } from "./optimizer.js";
 import { rangesSection } from "./ranges.js";
 import { scalesSection } from "./scales.js";
@@ -21,6 +22,8 @@ export interface ReportedRun {
   readonly history: readonly HistoryStep[];
   /** Skipped steps that were replayed. */
   readonly skips: readonly SkippedStep[];
+  /** The step compiled for a GPU, a column each, such as one in float32 and one in mixed precision. */
+  readonly compiled?: readonly CompiledForGpu[];
   /** Main results for the head of the page, as text: `{ "test accuracy": "0.912" }`. */
   readonly results?: Readonly<Record<string, string>>;
   /** End of the run, shown in UTC. Default: now. */
@@ -43,7 +46,7 @@ const POLICY =
  * ```
  */
 export function precisionReportPage(run: ReportedRun): string {
-  const { title, history, skips, results = {} } = run;
+  const { title, history, skips, compiled = [], results = {} } = run;
   const nameOf = layerNames(run.report);
   const report = withLayerNames(run.report, nameOf);
   const page = html`<!doctype html>
@@ -84,6 +87,7 @@ ${optimizerSection(report, nameOf)}
 ${figure(memoryFigure(report.memory))}
 </div>
 </section>
+${compiledSection(compiled)}
 </main>
 </body>
 </html>
