@@ -135,20 +135,22 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
       pack(emitter, packing, buffer, (index) => results[index] as Operand),
     ),
   ];
+  // A plugin for one device need not know Shardy.
+  const declare = (type: ValueType, isDivided: boolean, others: readonly string[] = []): string => {
+    const sharding = devices === 1 ? [] : [shardingAttribute(type.shape, isDivided)];
+    const attributes = [...others, ...sharding].join();
+    return `${typeText(type)}${attributes && ` {${attributes}}`}`;
+  };
   const parameters = args.map(({ name, type }, index) => {
     const result = isDonating ? writes.indexOf(reads[index] ?? -1) : -1;
-    const attributes = [
-      ...(result < 0 ? [] : [`tf.aliasing_output = ${result} : i32`]),
-      shardingAttribute(type.shape, divided.has(index - reads.length)),
-    ];
-    return `${name}: ${typeText(type)} {${attributes.join()}}`;
+    const aliasing = result < 0 ? [] : [`tf.aliasing_output = ${result} : i32`];
+    return `${name}: ${declare(type, divided.has(index - reads.length), aliasing)}`;
   });
-  const returnedTypes = returned.map(
-    ({ type }) => `${typeText(type)} {${shardingAttribute(type.shape, false)}}`,
-  );
+  const returnedTypes = returned.map(({ type }) => declare(type, false));
+  const mesh = devices === 1 ? "" : `${devicesText(devices)}\n`;
   const end = returned.length === 0 ? "return" : `return ${namesText(returned)} : ${typesText(returned)}`;
   return {
-    text: `module @program {\n${devicesText(devices)}\nfunc.func public @main(${parameters.join(", ")}) -> (${returnedTypes.join(", ")}) {\n${emitter.text()}\n${end}\n}\n}\n`,
+    text: `module @program {\n${mesh}func.func public @main(${parameters.join(", ")}) -> (${returnedTypes.join(", ")}) {\n${emitter.text()}\n${end}\n}\n}\n`,
     reads,
     inputs: { names: open.map(({ name }) => name), packing: openPacking },
     divided,
