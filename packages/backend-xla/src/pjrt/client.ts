@@ -11,7 +11,7 @@ import { bytesAt } from "./struct.js";
 /** PJRT_HostBufferSemantics: the array is read during the call and may change after it. */
 const ONLY_DURING_CALL = 0;
 
-/** A plugin's client: compiles programs for its first devices, which run each together, and holds memory there. */
+/** A plugin's client: holds memory on its first devices, and compiles programs that these run together. */
 export class Client {
   readonly plugin: Plugin;
   /** The name of the platform: `cpu`, `cuda`. */

@@ -169,11 +169,14 @@ function weightGradient(dtype: "bf16" | "f32"): Graph {
 }
 
 describe("eight H200", () => {
-  it.each(["bf16", "f32"] as const)("add gradients of weights of convolutions in %s as f32", async (dtype) => {
-    const { products, exchangedBytes } = await compileGraph(weightGradient(dtype), { devices: 8 });
-    expect(products).toMatchObject([{ operands: [dtype, dtype], count: 1 }]);
-    expect(exchangedBytes).toEqual({ "all-reduce": 4 * 64 * 32 * 9 });
-  });
+  it.each(["bf16", "f32"] as const)(
+    "add gradients of weights of convolutions in %s as f32",
+    async (dtype) => {
+      const { products, exchangedBytes } = await compileGraph(weightGradient(dtype), { devices: 8 });
+      expect(products).toMatchObject([{ operands: [dtype, dtype], count: 1 }]);
+      expect(exchangedBytes).toEqual({ "all-reduce": 4 * 64 * 32 * 9 });
+    },
+  );
 });
 
 describe("a step of an MLP, compiled for an H200", () => {
