@@ -70,8 +70,11 @@ const isMark = (word: string): boolean => word === END_OF_SENTENCE || word === U
 
 function encode(name: string, corpus: TextCorpus, wordPieces: WordPieces): Source {
   const ids = corpus.words.map((word) => (word === END_OF_SENTENCE ? [] : wordPieces.encode(word)));
-  const encodePart = (part: Int32Array): Int32Array =>
-    Int32Array.from(Array.from(part).flatMap((token) => ids[token] ?? []));
+  const encodePart = (part: Int32Array): Int32Array => {
+    const pieces: number[] = [];
+    for (const token of part) for (const id of ids[token] ?? []) pieces.push(id);
+    return Int32Array.from(pieces);
+  };
   return {
     name,
     train: encodePart(corpus.train),
