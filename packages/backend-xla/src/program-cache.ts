@@ -91,8 +91,14 @@ function describeEngine({ plugin, platform, platformVersion, device, deviceCount
     process.env["XLA_FLAGS"] ?? "",
     linesOf("/proc/cpuinfo").find((line) => /^(flags|Features)\b/.test(line)) ?? "",
     linesOf("/proc/driver/nvidia/version"),
+    kernelLibraries(linesOf("/proc/self/maps")).map((library) => [library, statSync(library).size]),
   ]);
 }
+
+/** The files of NVIDIA's libraries that programs call, of those that a process has loaded. */
+export const kernelLibraries = (maps: readonly string[]): readonly string[] => [
+  ...new Set(maps.flatMap((line) => /\/\S*\/lib(?:cudnn|cublas)\.so\S*$/.exec(line)?.[0] ?? [])),
+];
 
 /** The lines of a file of the system; none if there is no such file. */
 function linesOf(path: string): readonly string[] {
