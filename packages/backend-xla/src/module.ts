@@ -5,11 +5,13 @@ import {
   type GraphInput,
   type HostTensor,
   MpError,
+  isFloat,
   type Value,
   type ValueType,
 } from "@mp/graph";
 import type { Bound } from "@mp/graph/backend";
 import { joinSums } from "./join-sums.js";
+import { lastPart } from "./last-part.js";
 import { liftConstants } from "./lift-constants.js";
 import { emitGraph } from "./lowerings/emit-graph.js";
 import { Packing } from "./packing.js";
@@ -21,6 +23,7 @@ import {
   namesText,
   type Operand,
   shardingAttribute,
+  rankOf,
   typesText,
   typeText,
 } from "./stablehlo/index.js";
@@ -70,8 +73,7 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   const inputs = lifted.graph.inputs.filter(({ value }) => used.has(value));
   const own = lifted.graph.inputs.slice(0, graph.inputs.length).filter(({ value }) => used.has(value));
   const open = own.filter(({ name }) => !bound.reads.has(name));
-  const replaced = new Map([...bound.always, ...bound.whenApplied].map(({ slot, output }) => [slot, output]));
-  const writes = layout.buffersOf(replaced.keys());
+  const writes = layout.buffersOf([...bound.always, ...bound.whenApplied].map(({ slot }) => slot));
   const slotsRead = own.flatMap(({ name }) => bound.reads.get(name) ?? []);
   const reads = [...new Set([...writes, ...layout.buffersOf(slotsRead)])];
   const { devices } = options;
@@ -106,21 +108,33 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
     const buffer = args[reads.length + openPacking.locationOf(index).buffer] as Operand;
     return unpack(emitter, openPacking, index, buffer);
   });
-  const made = emitGraph(emitter, { ...lifted.graph, inputs }, operands);
+  const last = lastPart(
+    lifted.graph,
+    bound.whenApplied.map(({ output }) => output),
+  );
+  const begins = last.inputs.map(({ name, value }) => ({ name, value }));
+  const outputs = [...lifted.graph.outputs, ...begins];
+  const made = emitGraph(emitter, { ...lifted.graph, inputs, outputs }, operands);
   const outputOf = new Map(graph.outputs.map(({ name }, index) => [name, made[index] as Operand]));
 
   const inRange = emitter.indicesInRange();
   const applied = bound.applied === undefined ? undefined : outputOf.get(bound.applied);
   const both = inRange && applied ? emitter.binary("and", inRange, applied) : (applied ?? inRange);
-  const conditions = new Map<string, Operand | undefined>([
-    ...bound.always.map(({ slot }) => [slot, inRange] as const),
-    ...bound.whenApplied.map(({ slot }) => [slot, both] as const),
+  // XLA would write new values to check them, read them again and select. What commits when applied is computed twice
+  // instead: to be checked, and from operands that are known after the check.
+  const known = new Set(lifted.graph.inputs.map(({ value }) => value));
+  const checked = made.slice(graph.outputs.length).map((x, index) => {
+    const isKnown = known.has(begins[index]?.value as Value) || rankOf(x) === 0 || !isFloat(x.type.dtype);
+    return both === undefined || isKnown ? x : emitter.select(both, x, 0);
+  });
+  const again = emitGraph(emitter, last, checked);
+  const newValues = new Map<string, readonly [Operand, Operand | undefined]>([
+    ...bound.always.map(({ slot, output }) => [slot, [outputOf.get(output) as Operand, inRange]] as const),
+    ...bound.whenApplied.map(({ slot }, index) => [slot, [again[index] as Operand, both]] as const),
   ]);
   const newValue = (slot: string): Operand => {
-    const output = replaced.get(slot);
-    if (output === undefined) return oldValue(slot);
-    const condition = conditions.get(slot);
-    const value = outputOf.get(output) as Operand;
+    const [value, condition] = newValues.get(slot) ?? [];
+    if (value === undefined) return oldValue(slot);
     return condition === undefined ? value : emitter.select(condition, value, oldValue(slot));
   };
   const names = graph.outputs.map(({ name }) => name).filter((name) => !bound.taken.has(name));
