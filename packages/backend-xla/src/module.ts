@@ -108,10 +108,10 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
     const buffer = args[reads.length + openPacking.locationOf(index).buffer] as Operand;
     return unpack(emitter, openPacking, index, buffer);
   });
-  const last = lastPart(
-    lifted.graph,
-    bound.whenApplied.map(({ output }) => output),
+  const large = bound.whenApplied.filter(
+    ({ slot }) => layout.packing.locationOf(layout.indexOf(slot)).offset === undefined,
   );
+  const last = lastPart(lifted.graph, new Set(large.map(({ output }) => output)));
   const begins = last.inputs.map(({ name, value }) => ({ name, value }));
   const outputs = [...lifted.graph.outputs, ...begins];
   const made = emitGraph(emitter, { ...lifted.graph, inputs, outputs }, operands);
@@ -121,16 +121,19 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   const applied = bound.applied === undefined ? undefined : outputOf.get(bound.applied);
   const both = inRange && applied ? emitter.binary("and", inRange, applied) : (applied ?? inRange);
   // XLA would write new values to check them, read them again and select. What commits when applied is computed twice
-  // instead: to be checked, and from operands that are known after the check.
+  // instead, if it is large: to be checked, and from operands that are known after the check.
   const known = new Set(lifted.graph.inputs.map(({ value }) => value));
   const checked = made.slice(graph.outputs.length).map((x, index) => {
     const isKnown = known.has(begins[index]?.value as Value) || rankOf(x) === 0 || !isFloat(x.type.dtype);
     return both === undefined || isKnown ? x : emitter.select(both, x, 0);
   });
   const again = emitGraph(emitter, last, checked);
-  const newValues = new Map<string, readonly [Operand, Operand | undefined]>([
-    ...bound.always.map(({ slot, output }) => [slot, [outputOf.get(output) as Operand, inRange]] as const),
-    ...bound.whenApplied.map(({ slot }, index) => [slot, [again[index] as Operand, both]] as const),
+  const againOf = new Map(last.outputs.map(({ name }, index) => [name, again[index]]));
+  const newValues = new Map<string, readonly [Operand | undefined, Operand | undefined]>([
+    ...bound.always.map(({ slot, output }) => [slot, [outputOf.get(output), inRange]] as const),
+    ...bound.whenApplied.map(
+      ({ slot, output }) => [slot, [againOf.get(output) ?? outputOf.get(output), both]] as const,
+    ),
   ]);
   const newValue = (slot: string): Operand => {
     const [value, condition] = newValues.get(slot) ?? [];

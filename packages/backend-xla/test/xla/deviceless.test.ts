@@ -1,4 +1,5 @@
 import {
+  adam,
   type Backend,
   float32,
   mixedBfloat16,
@@ -53,12 +54,13 @@ const compileGraph = async (graph: Graph, changes: Changes = {}): Promise<StepFi
 const SIZE = 1024;
 const BATCH = 256;
 
+const ones = (...shape: readonly number[]) =>
+  tensor(new Float32Array(shape.reduce((a, b) => a * b)).fill(1), shape);
+
 /** A step of an MLP of 4 dense layers of 1024, as bench's W1. */
 const mlpStep = (precision: Precision, changes: Changes = {}): Promise<CompiledGraph> =>
   compiledBy(changes, async (backend) => {
     const layer = dense(SIZE, SIZE);
-    const ones = (...shape: readonly number[]) =>
-      tensor(new Float32Array(shape.reduce((a, b) => a * b)).fill(1), shape);
     const training = await trainer({
       backend,
       precision,
@@ -177,6 +179,24 @@ describe("eight H200", () => {
       expect(exchangedBytes).toEqual({ "all-reduce": 4 * 64 * 32 * 9 });
     },
   );
+});
+
+describe("kernels of an H200", () => {
+  it("reads a state to check its update and again to write it, and writes it once", async () => {
+    const layer = dense(SIZE, SIZE);
+    const { step } = await compiledBy({}, async (backend) => {
+      const training = await trainer({
+        backend,
+        params: { kernel: ones(SIZE, SIZE), bias: ones(SIZE) },
+        optimizer: adam({ learningRate: 1 }),
+        loss: (weights, { x, y }) => meanSquaredError(layer.apply(weights, x), y),
+      });
+      await training.step({ x: ones(16, SIZE), y: ones(16, SIZE) });
+      await training.dispose();
+    });
+    // Besides its weight, moments and gradient, twice read, and three of them written, a kernel is read and a gradient made.
+    expect(stepFigures(step).bytes).toBeLessThan((8 + 3 + 2 + 1) * 4 * SIZE ** 2);
+  });
 });
 
 describe("a step of an MLP, compiled for an H200", () => {
