@@ -17,6 +17,7 @@ export interface Product {
   readonly flops: number;
 }
 
+const TRITON = /"kind":"__triton/;
 const LIBRARIES = /gemm|matmul|conv|fmha/i;
 const HALVES: readonly string[] = ["f16", "bf16"];
 
@@ -26,7 +27,10 @@ const F32_ALGORITHM = 11;
 
 /** The products that a kernel computes, also within a fusion. */
 export function kernelProducts(kernel: HloInstruction): readonly Product[] {
-  if (kernel.opcode === "fusion") return kernel.called.flatMap(computationProducts);
+  if (kernel.opcode === "fusion") {
+    const products = kernel.called.flatMap(computationProducts);
+    return TRITON.test(kernel.config) ? products.map(withWideSums) : products;
+  }
   if (kernel.opcode === "custom-call") return LIBRARIES.test(kernel.target) ? [libraryProduct(kernel)] : [];
   return isProduct(kernel) ? [ownProduct(kernel)] : [];
 }
@@ -44,19 +48,22 @@ function ownProduct(product: HloInstruction): Product {
   return { ...typesOf(product, shape), kind: opcode, mayUseTf32: mayUseTf32(product), flops };
 }
 
-/** A product that a library computes: sums of halves are in f32 there, whatever the result is rounded to. */
+/** A product that a library computes. */
 function libraryProduct(call: HloInstruction): Product {
   const result = call.shape.parts[0] ?? call.shape;
   const types = typesOf(call, result);
   const isConvolution = /conv/i.test(call.target);
   return {
-    ...types,
-    sum: types.operands.every((type) => HALVES.includes(type)) ? "f32" : types.sum,
+    ...withWideSums(types),
     kind: call.target,
     mayUseTf32: isConvolution ? mayUseTf32(call) : mayCallUseTf32(call),
     flops: isConvolution ? convolutionFlops(call) : callFlops(call, result),
   };
 }
+
+/** Tensor cores sum products of halves in f32, whatever the result is rounded to. */
+const withWideSums = <T extends Pick<Product, "operands" | "sum">>(product: T): T =>
+  product.operands.every((type) => HALVES.includes(type)) ? { ...product, sum: "f32" } : product;
 
 function typesOf(
   { operands }: HloInstruction,

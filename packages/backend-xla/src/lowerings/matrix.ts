@@ -1,4 +1,5 @@
 import type { OpOf, Shape } from "@mp/graph";
+import { dot } from "../stablehlo/dot.js";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { type Operand, range, rankOf, shapeOf } from "../stablehlo/operand.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
@@ -34,7 +35,8 @@ const matMul: Lowering<"MatMul"> = (emitter, node, [left, right]) => {
   const shared = axes.filter((axis) => a.places[axis] !== undefined && b.places[axis] !== undefined);
   const placesIn = ({ places }: Matrices): readonly number[] =>
     shared.map((axis) => places[axis]).filter((place) => place !== undefined);
-  const product = emitter.dot(
+  const product = dot(
+    emitter,
     a.value,
     b.value,
     { batch: [placesIn(a), placesIn(b)], summed: [[rankOf(a.value) - 1], [rankOf(b.value) - 2]] },
@@ -55,7 +57,8 @@ const gemm: Lowering<"Gemm"> = (emitter, node, [a, b, c]) => {
   const summed = [[transA ? 0 : 1], [transB ? 1 : 0]] as const;
   const scaled = (x: Operand, factor: number): Operand =>
     factor === 1 ? x : emitter.binary("multiply", x, factor);
-  const product = scaled(emitter.dot(a, b, { batch: [[], []], summed }, "f32"), alpha);
+  const isProduct = alpha === 1 && c === undefined;
+  const product = scaled(dot(emitter, a, b, { batch: [[], []], summed }, isProduct ? dtype : "f32"), alpha);
   if (c === undefined) return [emitter.convert(product, dtype)];
   const bias = scaled(emitter.expand(emitter.convert(c, "f32"), shape), beta);
   return [emitter.convert(emitter.binary("add", product, bias), dtype)];

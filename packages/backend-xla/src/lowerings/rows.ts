@@ -62,13 +62,17 @@ function putOwnRows(
       const sum = emitter.binary(operation, moved(emitter, sums, distance), sums);
       sums = emitter.select(emitter.broadcast(samePlace, shapeOf(sums), [0]), sum, sums);
     }
-    const old = emitter.convert(takeRows(emitter, x, sorted), wide);
+    const old = emitter.isZero(x)
+      ? emitter.like(sums, 0)
+      : emitter.convert(takeRows(emitter, x, sorted), wide);
     sums = emitter.convert(emitter.binary(operation, old, sums), dtype);
   }
   // The others go to places of their own beyond the end, where a scatter leaves them out.
   const isLast = emitter.compare("NE", sorted, moved(emitter, sorted, -1));
   const beyond = emitter.binary("add", emitter.iota("i32", [rows], 0), sizeOf(x, 0));
-  return replaceRows(emitter, x, emitter.select(isLast, sorted, beyond), sums);
+  // Zeros that a scatter begins with are in memory: other nodes would read theirs there.
+  const [table = x] = emitter.isZero(x) ? emitter.barrier(x) : [x];
+  return replaceRows(emitter, table, emitter.select(isLast, sorted, beyond), sums);
 }
 
 /** Rows moved down (or up); those that come in have the place -1. */

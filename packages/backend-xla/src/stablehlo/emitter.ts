@@ -4,7 +4,6 @@ import {
   floatFormats,
   type HostTensor,
   isFloat,
-  isHalf,
   type Shape,
   sameShape,
   type ValueType,
@@ -14,7 +13,7 @@ import { literalText, splatText, uniformValue } from "./literal.js";
 import { emitApart, isMerged, Traits } from "./merges.js";
 import { type FoldOp, neutralOf } from "./neutral.js";
 import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
-import type { BinaryOperation, Comparison, ProductAxes, UnaryOperation } from "./operations.js";
+import type { BinaryOperation, Comparison, UnaryOperation } from "./operations.js";
 import { arrayText, comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
 
 export interface EmitterOptions {
@@ -109,6 +108,11 @@ export class Emitter {
   /** One number everywhere, in the dtype and shape of `x`. */
   like(x: Operand, value: number | bigint): Operand {
     return this.splat(dtypeOf(x), value, shapeOf(x));
+  }
+
+  /** Whether `x` is known to hold +0 everywhere. */
+  isZero(x: Operand): boolean {
+    return this.#traits.has(x, "zero");
   }
 
   /** The position along an axis. */
@@ -321,25 +325,6 @@ export class Emitter {
     return this.reshape(this.reduce(operation, x, axes), shape);
   }
 
-  /**
-   * Sums of products, with the shared axes first, then the others of `a`, then those of `b`. Products of halves are
-   * summed in f32 and rounded once, to `dtype`.
-   */
-  dot(a: Operand, b: Operand, { batch, summed }: ProductAxes, dtype: DType): Operand {
-    const free = (x: Operand, side: 0 | 1): Shape =>
-      shapeOf(x).filter((_, axis) => !batch[side].includes(axis) && !summed[side].includes(axis));
-    const shape = [...batch[0].map((axis) => sizeOf(a, axis)), ...free(a, 0), ...free(b, 1)];
-    const type: ValueType = { dtype: isHalf(dtypeOf(a)) ? "f32" : dtypeOf(a), shape };
-    const pair = ([left, right]: ProductAxes["batch"]): string => `${listText(left)} x ${listText(right)}`;
-    const shared = batch[0].length === 0 ? "" : `batching_dims = ${pair(batch)}, `;
-    const precision = this.isExact(a) ? ", precision = [HIGHEST, HIGHEST]" : "";
-    const product = this.emit(
-      `stablehlo.dot_general ${namesText([a, b])}, ${shared}contracting_dims = ${pair(summed)}${precision} : (${typesText([a, b])}) -> ${typeText(type)}`,
-      type,
-    );
-    return this.convert(product, dtype);
-  }
-
   /** Whether products of `x` must ask for the highest precision, since engines round f32 to TF32 otherwise. */
   isExact(x: Operand): boolean {
     return dtypeOf(x) === "f32" && !this.options.tf32;
@@ -374,7 +359,7 @@ export class Emitter {
 
   /** XLA takes |x| ≥ 0 for true, which NaN makes false. */
   #notKnown(isAtLeast: boolean, x: Operand, other: Operand): Operand {
-    return isAtLeast && isFloat(dtypeOf(x)) && this.#traits.has(other, "zero") ? this.fence(x) : x;
+    return isAtLeast && isFloat(dtypeOf(x)) && this.isZero(other) ? this.fence(x) : x;
   }
 
   #operandLike(x: Operand, y: Operand | number | bigint): Operand {
