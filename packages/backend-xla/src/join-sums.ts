@@ -38,7 +38,7 @@ const FEWEST = 2;
 /**
  * Adds the elements of many tensors together. XLA computes the sum of each in two kernels, of which the second leaves
  * one number, so that the norm of a model's gradients takes as many small kernels as it has parameters. Here each tensor
- * is summed along its last axis, and what is left of all of them is one vector, which is summed at once. A row of zeros
+ * is summed along all axes but its first, and what is left of all of them is one vector, which is summed at once. A row of zeros
  * times a matrix, by which core looks for infinities and NaN, is a sum like the others.
  */
 export function joinSums(graph: Graph): Graph {
@@ -123,8 +123,8 @@ function emitSum(copy: GraphCopy<GraphBuilder>, { root, tensors, numbers }: SumO
     const by = factor === "zero" ? emit("Constant", [], { value: full([], 0) }) : tensor;
     const terms = factor === "one" ? tensor : emit("Mul", [tensor, by], {});
     const { shape } = terms;
-    const rows =
-      shape.length < 2 ? terms : emit("ReduceSum", [terms], { axes: [shape.length - 1], keepdims: false });
+    const axes = shape.map((_, axis) => axis).slice(1);
+    const rows = axes.length === 0 ? terms : emit("ReduceSum", [terms], { axes, keepdims: false });
     return emit("Reshape", [rows], { shape: [elementCount(rows.shape, "joinSums")] });
   });
   // XLA would make a sum of a concatenation into sums again.

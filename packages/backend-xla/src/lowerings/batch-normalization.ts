@@ -1,9 +1,10 @@
 /** Statistics and sums of each channel are in f32, [1, C, 1…]; the variance comes from squared differences. */
 import type { OpOf } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
-import { type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { sumTogether } from "../stablehlo/sums.js";
 import { inF32, type Lowering, type LoweringTable, type Operands } from "./lowering.js";
-import { apply, inverseDeviation, mean, square } from "./normalization.js";
+import { apply, average, inverseDeviation, mean, square } from "./normalization.js";
 
 /** The axes that a channel of x spans. */
 const ownAxes = (x: Operand): readonly number[] => range(rankOf(x)).filter((axis) => axis !== 1);
@@ -38,13 +39,19 @@ const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (
   const inverse = inverseDeviation(emitter, variance, attributes.epsilon);
   const difference = apply(emitter, "subtract", x, center);
   const products = emitter.binary("multiply", dy, difference);
-  const slope = emitter.binary("multiply", mean(emitter, products, ownAxes(x)), square(emitter, inverse));
-  const centered = apply(emitter, "subtract", dy, mean(emitter, dy, ownAxes(x)));
+  const sums = sumTogether(emitter, [products, dy], ownAxes(x));
+  const terms = count(shapeOf(x)) / sizeOf(x, 1);
+  const [productMean, dyMean] = sums.map((sum) => average(emitter, lift(emitter, sum, x), terms)) as [
+    Operand,
+    Operand,
+  ];
+  const slope = emitter.binary("multiply", productMean, square(emitter, inverse));
+  const centered = apply(emitter, "subtract", dy, dyMean);
   const rest = emitter.binary("subtract", centered, apply(emitter, "multiply", difference, slope));
   const dx = apply(emitter, "multiply", rest, emitter.binary("multiply", inverse, scale));
-  const sum = (terms: Operand): Operand => emitter.reduce("add", terms, ownAxes(x));
-  const dscale = emitter.binary("multiply", sum(products), emitter.reshape(inverse, [sizeOf(x, 1)]));
-  return [dx, dscale, sum(dy)];
+  const [productSum, dySum] = sums as [Operand, Operand];
+  const dscale = emitter.binary("multiply", productSum, emitter.reshape(inverse, [sizeOf(x, 1)]));
+  return [dx, dscale, dySum];
 };
 
 export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {

@@ -1,6 +1,7 @@
 import type { OpOf, Shape, ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { type Operand, range, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { rowMajor } from "../stablehlo/row-major.js";
 import { sumParts } from "../stablehlo/sharding.js";
 import { listText, typesText, typeText } from "../stablehlo/tensor-type.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
@@ -109,7 +110,8 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, d
   const type = resultType(node);
   const sums = (own: readonly Operand[]): Operand =>
     convolve(emitter, own[0] ?? x, own[1] ?? dy, type, convolution);
-  return [sumParts(emitter, [x, dy], type, sums)];
+  // In the order of the weights that it is added to, which XLA would change otherwise.
+  return [rowMajor(emitter, sumParts(emitter, [x, dy], type, sums))];
 };
 
 export const convolutionLowerings: LoweringTable<OpOf<"convolution">> = {

@@ -1,4 +1,4 @@
-import { type DType, GraphBuilder, type OpAttributes, type Shape, type Value } from "@mp/graph";
+import { type DType, GraphBuilder, type OpAttributes, type Shape, type Value, zeros } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { Emitter, type EmitterOptions } from "../stablehlo/index.js";
 import { emitGraph } from "./emit-graph.js";
@@ -123,5 +123,52 @@ describe("a scatter", () => {
       expect(one("add", "f32", [4, 2])).toContain("stablehlo.scatter");
       expect(one("add", "f32", [3, 1])).toContain("stablehlo.scatter");
     });
+  });
+});
+
+describe("for a GPU, what XLA would choose worse", () => {
+  const sum = (axes: readonly number[]): Emit<"ReduceSum"> => ["ReduceSum", { axes, keepdims: false }];
+  const ordered = (axes: readonly number[], options?: EmitterOptions): boolean =>
+    textOf(sum(axes), "f32", [[2, 3, 4]], options).includes("LayoutConstraint");
+
+  it("is the order of axes in memory, where a sum over the first ones leaves several", () => {
+    expect([[0], [1], [2], [0, 1], [1, 2]].map((axes) => ordered(axes))).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(ordered([0], { tf32: false, isProcessor: true })).toBe(false);
+  });
+
+  it("is the type that large products of halves leave", () => {
+    const product = (size: number, options?: EmitterOptions): boolean => {
+      const text = textOf(
+        ["MatMul", {}],
+        "bf16",
+        [
+          [size, 64],
+          [64, 64],
+        ],
+        options,
+      );
+      return text.includes(`-> tensor<${size}x64xbf16>`) && !text.includes("convert");
+    };
+    expect([1, 15, 16].map((size) => product(size))).toEqual([false, false, true]);
+    expect(product(16, { tf32: false, isProcessor: true })).toBe(false);
+  });
+
+  it("is a table of zeros that a scatter begins with, and that others would read", () => {
+    const builder = new GraphBuilder();
+    const places = builder.input("places", { dtype: "i32", shape: [4, 1] }, "batch");
+    const rows = builder.input("rows", { dtype: "f32", shape: [4, 2] }, "batch");
+    const table = builder.emitOne("Constant", [], { value: zeros([8, 2]) });
+    const y = builder.emitOne("ScatterND", [table, places, rows], { reduction: "add" });
+    const emitter = new Emitter({ tf32: false });
+    const operands = [places, rows].map((type, index) => ({ name: `%x${index}`, type }));
+    emitGraph(emitter, builder.finish({ y }), operands);
+    expect(emitter.text()).toMatch(/optimization_barrier[\s\S]*stablehlo\.scatter/);
+    expect(count(emitter.text(), `"stablehlo.gather"(`)).toBe(1);
   });
 });

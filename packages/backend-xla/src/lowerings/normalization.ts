@@ -37,14 +37,17 @@ const logSoftmax: Lowering<"LogSoftmax"> = (emitter, node, [x]) => {
   return [apply(emitter, "subtract", difference, emitter.unary("log", sum))];
 };
 
+/** The mean of f32 over axes, which stay as 1. */
+export const mean = (emitter: Emitter, x: Operand, axes: readonly number[]): Operand =>
+  average(emitter, emitter.reduceKept("add", x, axes), count(axes.map((axis) => sizeOf(x, axis))));
+
 /**
- * The mean of f32 over axes, which stay as 1. XLA multiplies by the reciprocal of a divisor that it sees is constant;
- * for processors it does not see it, so that the mean of equal numbers is that number. Otherwise a guard would keep XLA
- * from making one kernel of a normalization.
+ * A sum of f32 divided by the number of its terms. XLA multiplies by the reciprocal of a divisor that it sees is
+ * constant; for processors it does not see it, so that the mean of equal numbers is that number. Otherwise a guard would
+ * keep XLA from making one kernel of a normalization.
  */
-export function mean(emitter: Emitter, x: Operand, axes: readonly number[]): Operand {
-  const sum = emitter.reduceKept("add", x, axes);
-  const terms = emitter.like(sum, count(axes.map((axis) => sizeOf(x, axis))));
+export function average(emitter: Emitter, sum: Operand, count: number): Operand {
+  const terms = emitter.like(sum, count);
   if (!emitter.options.isProcessor) return emitter.binary("divide", sum, terms);
   const divisor = emitter.select(emitter.compare("EQ", sum, sum), terms, Number.NaN);
   return emitter.binary("divide", sum, divisor);

@@ -1,7 +1,8 @@
 import type { OpOf, ReduceOp } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import type { FoldOp } from "../stablehlo/neutral.js";
-import { count, dtypeOf, type Operand, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { count, dtypeOf, type Operand, rankOf, repeated, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { rowMajor } from "../stablehlo/row-major.js";
 import { arrayText, typesText, typeText } from "../stablehlo/tensor-type.js";
 import { inF32, type Lowering, type LoweringTable, resultType } from "./lowering.js";
 import { searchLowerings } from "./search.js";
@@ -11,7 +12,12 @@ type Step = (emitter: Emitter, x: Operand) => Operand;
 /** after(fold(before(x))), in f32 for halves. */
 function reduce(fold: FoldOp, before?: Step, after?: Step): Lowering<ReduceOp> {
   return inF32((emitter, node, [x]) => {
-    const folded = emitter.reduce(fold, before?.(emitter, x) ?? x, node.attributes.axes);
+    const { axes } = node.attributes;
+    const terms = before?.(emitter, x) ?? x;
+    // XLA would like the axes of a sum to be the last in memory, and give that order to all that x comes from.
+    const rank = rankOf(x) - axes.length;
+    const isReordered = rank > 1 && axes.some((axis) => axis < rank);
+    const folded = emitter.reduce(fold, isReordered ? rowMajor(emitter, terms) : terms, axes);
     return [emitter.reshape(after?.(emitter, folded) ?? folded, resultType(node).shape)];
   });
 }

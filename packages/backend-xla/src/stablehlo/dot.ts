@@ -23,7 +23,7 @@ export function dot(
     shapeOf(x).filter((_, axis) => !batch[side].includes(axis) && !summed[side].includes(axis));
   const [rows, columns] = [free(a, 0), free(b, 1)];
   const shape = [...batch[0].map((axis) => sizeOf(a, axis)), ...rows, ...columns];
-  const isTiled = !emitter.options.isProcessor && Math.min(count(rows), count(columns)) >= TILE;
+  const isTiled = emitter.isForOneGpu && Math.min(count(rows), count(columns)) >= TILE;
   const sums = isTiled ? dtype : "f32";
   const type: ValueType = { dtype: isHalf(dtypeOf(a)) ? sums : dtypeOf(a), shape };
   const pair = ([left, right]: ProductAxes["batch"]): string => `${listText(left)} x ${listText(right)}`;

@@ -42,6 +42,11 @@ export class Emitter {
     this.options = options;
   }
 
+  /** Whether the text is for one GPU. Several add up parts of a sum in its type, and exchange what has an order. */
+  get isForOneGpu(): boolean {
+    return this.options.isProcessor !== true && this.options.devices === 1;
+  }
+
   /** The operations so far, one a line. */
   text(): string {
     return this.#lines.join("\n");
