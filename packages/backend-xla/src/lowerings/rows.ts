@@ -70,8 +70,9 @@ function putOwnRows(
   // The others go to places of their own beyond the end, where a scatter leaves them out.
   const isLast = emitter.compare("NE", sorted, moved(emitter, sorted, -1));
   const beyond = emitter.binary("add", emitter.iota("i32", [rows], 0), sizeOf(x, 0));
-  // Zeros that a scatter begins with are in memory: other nodes would read theirs there.
-  const [table = x] = emitter.isZero(x) ? emitter.barrier(x) : [x];
+  // Zeros that a scatter begins with are in memory: other nodes would read theirs there, were they known to be equal.
+  const zero = emitter.isZero(x) ? emitter.barrier(emitter.splat(dtype, 0)) : [];
+  const table = zero[0] === undefined ? x : emitter.broadcast(zero[0], shapeOf(x), []);
   return replaceRows(emitter, table, emitter.select(isLast, sorted, beyond), sums);
 }
 
