@@ -4,8 +4,8 @@ import {
   type Graph,
   type GraphInput,
   type HostTensor,
-  MpError,
   isFloat,
+  MpError,
   type Value,
   type ValueType,
 } from "@mp/graph";
@@ -22,8 +22,8 @@ import {
   type EmitterOptions,
   namesText,
   type Operand,
-  shardingAttribute,
   rankOf,
+  shardingAttribute,
   typesText,
   typeText,
 } from "./stablehlo/index.js";

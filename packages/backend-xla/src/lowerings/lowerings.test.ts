@@ -139,7 +139,7 @@ describe("for a GPU, what XLA would choose worse", () => {
       false,
       false,
     ]);
-    expect(ordered([0], { tf32: false, isProcessor: true })).toBe(false);
+    expect(ordered([0], { tf32: false, isProcessor: true, devices: 1 })).toBe(false);
   });
 
   it("is the type that large products of halves leave", () => {
@@ -156,7 +156,7 @@ describe("for a GPU, what XLA would choose worse", () => {
       return text.includes(`-> tensor<${size}x64xbf16>`) && !text.includes("convert");
     };
     expect([1, 15, 16].map((size) => product(size))).toEqual([false, false, true]);
-    expect(product(16, { tf32: false, isProcessor: true })).toBe(false);
+    expect(product(16, { tf32: false, isProcessor: true, devices: 1 })).toBe(false);
   });
 
   it("is a table of zeros that a scatter begins with, and that others would read", () => {
@@ -165,7 +165,7 @@ describe("for a GPU, what XLA would choose worse", () => {
     const rows = builder.input("rows", { dtype: "f32", shape: [4, 2] }, "batch");
     const table = builder.emitOne("Constant", [], { value: zeros([8, 2]) });
     const y = builder.emitOne("ScatterND", [table, places, rows], { reduction: "add" });
-    const emitter = new Emitter({ tf32: false });
+    const emitter = new Emitter({ tf32: false, devices: 1 });
     const operands = [places, rows].map((type, index) => ({ name: `%x${index}`, type }));
     emitGraph(emitter, builder.finish({ y }), operands);
     expect(emitter.text()).toMatch(/optimization_barrier[\s\S]*stablehlo\.scatter/);
