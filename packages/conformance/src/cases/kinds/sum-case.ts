@@ -13,6 +13,7 @@ import { manifestAllowance } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { fail } from "../../expectations.js";
+import { fresh } from "../../fresh.js";
 import { hostData, toNumbers } from "../../host-data.js";
 import { runGraph, type Tensors } from "./graph-case.js";
 import { looseProblem } from "./loose-sum.js";
@@ -51,7 +52,7 @@ export function sumCase<K extends AddingOp>(
   const wide = (change: (x: number) => number): readonly HostTensor[] =>
     inputs.map((tensor) => hostData("f32", toNumbers(tensor).map(change), tensor.shape));
   return scriptedCase(id, graph, async (backend) => {
-    const { y } = await runGraph(backend, graph, nameInputs(inputs));
+    const { y } = await runGraph(backend, graph, nameInputs(fresh(inputs)));
     const problem =
       accumulatorOf(backend.manifest, op, dtype) === "f32"
         ? compareTensors(y, oracle(inputs), manifestAllowance(backend.manifest, op, dtype))
