@@ -7,9 +7,12 @@ import { runConformance } from "../src/index.js";
 import { trainingCases } from "../src/training/cases/training-cases.js";
 import { scribbling } from "./wrong-backends/scribbling.js";
 
+/** The whole suite in one hook, which takes half a minute on an idle machine. */
+const LIMIT_MS = 1_200_000;
+
 beforeAll(async () => {
   const { counts } = await runConformance({ factory: scribbling, training: trainingCases });
   expect(counts.failed).toBeGreaterThan(100);
-});
+}, LIMIT_MS);
 
 describeConformance({ factory: () => reference(), training: trainingCases });
