@@ -6,12 +6,13 @@ export type Flags = Readonly<Record<string, boolean | number | string>>;
 const WIRE = { varint: 0, bytes: 2 } as const;
 
 /**
- * A CompileOptionsProto for a program that XLA divides among devices: 3 = the build's options, with 4 = replicas, 5 =
- * partitions, 6 = divide and 19 = by Shardy; 7 = a map of flags, with 1 = name and 2 = value, which has 1 = text, 2 = truth
- * or 3 = integer.
+ * A CompileOptionsProto for a program of one or several devices: 3 = the build's options, with 4 = replicas, 5 =
+ * partitions, 6 = whether XLA divides the program among them and 19 = by Shardy; 7 = a map of flags, with 1 = name and
+ * 2 = value, which has 1 = text, 2 = truth or 3 = integer.
  */
 export function compileOptions(flags: Flags, devices: number): Uint8Array {
-  const fields = Object.entries({ 4: 1, 5: devices, 6: 1, 19: 1 });
+  const divides = Number(devices > 1);
+  const fields = Object.entries({ 4: 1, 5: devices, 6: divides, 19: divides });
   const build = Buffer.concat(fields.map(([field, value]) => integerField(Number(field), value)));
   const entries = Object.entries(flags).map(([name, value]) =>
     bytesField(7, Buffer.concat([bytesField(1, Buffer.from(name)), bytesField(2, flagValue(value))])),
