@@ -75,7 +75,7 @@ it("continues what ONNX Runtime has trained, and ONNX Runtime what XLA has", asy
   const told = ({ steps, counters, header }: typeof whole) => ({
     counters,
     header,
-    steps: steps.map(({ step, applied, scale, retries }) => ({ step, applied, scale, retries })),
+    steps: steps.map(({ applied, scale, retries }) => ({ applied, scale, retries })),
   });
   // The scale must have fallen and grown, on both engines.
   expect(whole.steps.map(({ retries }) => retries > 0)).toContain(true);

@@ -1,7 +1,7 @@
-import koffi from "koffi";
+import koffi, { type KoffiFunc } from "koffi";
 
 const THREAD_CPU_TIME = 3;
-let clockGetTime: koffi.KoffiFunction | undefined;
+let clockGetTime: KoffiFunc<(clock: number, time: BigInt64Array) => number> | undefined;
 
 /**
  * Milliseconds for which a processor has worked for this thread, whatever else the machine does. Not to be called
