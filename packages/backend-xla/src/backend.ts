@@ -2,7 +2,7 @@ import { type Backend, type BackendManifest, byteLength, type Graph } from "@mp/
 import { defineBackend, type Place } from "@mp/graph/backend";
 import { copyTensor } from "@mp/graph/internal";
 import { ConstantPool } from "./constant-pool.js";
-import { deviceOf } from "./flags.js";
+import { compileProducts, deviceOf } from "./flags.js";
 import { type ProgramModule, writeModule } from "./module.js";
 import { SMALL_BYTES } from "./packing.js";
 import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
@@ -81,13 +81,15 @@ async function compileKept(
   { client, flags, cache }: EngineOptions,
   { text, outputTypes }: ProgramModule,
 ): Promise<NativeExecutable> {
-  if (cache === undefined) return client.compile(text, flags, outputTypes);
+  const compile = (): Promise<NativeExecutable> =>
+    compileProducts(flags, (chosen) => client.compile(text, chosen, outputTypes));
+  if (cache === undefined) return compile();
   const file = cache.fileOf(JSON.stringify(flags), text);
   const kept = await cache.read(file);
   // The plugin may refuse what another version of it has written.
   const loaded = kept && (await client.load(kept, outputTypes).catch(() => undefined));
   if (loaded !== undefined) return loaded;
-  const executable = await client.compile(text, flags, outputTypes);
+  const executable = await compile();
   await cache.keep(file, executable.serialize());
   return executable;
 }

@@ -2,7 +2,7 @@ import { type Backend, type Graph, type HostTensor, type ValueType, zeros } from
 import { defineBackend } from "@mp/graph/backend";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/index.js";
-import { DEVICE_FLAGS } from "../flags.js";
+import { compileProducts, DEVICE_FLAGS } from "../flags.js";
 import { locateCompiler } from "../library.js";
 import { writeModule } from "../module.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
@@ -84,7 +84,8 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
         isDonating: options.donate,
         options: { tf32: options.tf32, isProcessor: false, devices },
       });
-      const program = await topology.compile(module.text, { ...DEVICE_FLAGS.cuda, ...options.flags });
+      const flags = { ...DEVICE_FLAGS.cuda, ...options.flags };
+      const program = await compileProducts(flags, (chosen) => topology.compile(module.text, chosen));
       options.onCompiled({
         graph,
         step: readCompiled(program),
