@@ -55,6 +55,7 @@ function comesBackOtherwise(node: AnyNode, dtype: DType): boolean {
   if (adapted[node.op]?.includes(dtype) === true || isOverNone(node)) return true;
   switch (node.op) {
     case "RandomBits":
+    case "AttentionGradient":
     case "ConvWeightGradient":
     case "Barrier":
     case "BatchNormalization":
@@ -79,6 +80,7 @@ function comesBackOtherwise(node: AnyNode, dtype: DType): boolean {
 /** Ops that are decomposed unless they are kept. */
 const DECOMPOSED: ReadonlySet<Op> = new Set<Op>([
   "RandomBits",
+  "AttentionGradient",
   "ConvWeightGradient",
   "BatchNormalization",
   "BatchNormalizationGradient",

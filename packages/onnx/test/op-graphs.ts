@@ -105,6 +105,20 @@ const corners: readonly OpCase[] = [
       { dtype: "f32", shape: [2], data: [3.75, 15.75] },
     ]),
   ),
+  ...(["f32", "f16", "bf16"] as const).map((dtype) =>
+    corner(
+      "AttentionGradient",
+      `of ${dtype}`,
+      { scale: 0.5, isCausal: true, softcap: 2 },
+      [
+        [1, 2, 3, 2],
+        [1, 2, 3, 4],
+        [1, 1, 5, 4],
+        [1, 1, 5, 2],
+        [1, 1, 3, 5],
+      ].map((shape) => ({ dtype, shape })),
+    ),
+  ),
   ...(["f32", "f16", "bf16"] as const).flatMap((dtype) => {
     const gradient = (
       name: string,

@@ -1,3 +1,4 @@
+import { type AnyNode, FAMILIES, rowsOf } from "@mp/graph";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { binaryLowerings } from "./binary.js";
 import { convolutionLowerings } from "./convolution.js";
@@ -19,9 +20,9 @@ export const lowerings: LoweringTable = {
   ...unaryLowerings,
   ...binaryLowerings,
   ...matrixLowerings,
-  Attention: ({ name }) => {
+  ...rowsOf(FAMILIES.attention, () => ({ name }: AnyNode) => {
     throw new Error(`internal: ${name} is lowered as products and a softmax`);
-  },
+  }),
   ...convolutionLowerings,
   ...reduceLowerings,
   ...normalizationLowerings,

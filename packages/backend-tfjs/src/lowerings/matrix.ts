@@ -1,4 +1,12 @@
-import { type GraphNode, isFloat, type OpOf, plainEquation, type Shape } from "@mp/graph";
+import {
+  type AnyNode,
+  type GraphNode,
+  isFloat,
+  isNode,
+  type OpOf,
+  plainEquation,
+  type Shape,
+} from "@mp/graph";
 import { bool, int, string, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
@@ -45,8 +53,9 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
   return [operands.length < 3 ? y : sum(y, scale(c, beta), shape)];
 };
 
-/** Whether an Einsum becomes products and sums: the engine's own takes only plain equations of two float operands. */
-export function isExpanded(node: GraphNode<"Einsum">): boolean {
+/** Whether a composite is expanded. An Einsum becomes products and sums: the engine's own takes only plain equations of two float operands. */
+export function isExpanded(node: AnyNode): boolean {
+  if (!isNode(node, "Einsum")) return true;
   return !node.inputs.every(({ dtype }) => isFloat(dtype)) || equation(node) === undefined;
 }
 

@@ -130,7 +130,7 @@ const EQUAL_POINTS = [spread([1, 2, 3, 2]), spread([1, 2, 4, 2], 1), spread([1, 
 
 const GROUPED_POINTS = [spread([2, 4, 2, 3]), spread([2, 2, 3, 3], 1), spread([2, 2, 3, 2], 2)] as const;
 
-export const attentionTable: OpTable<OpOf<"attention">> = {
+const forward: OpTable<"Attention"> = {
   Attention: {
     samples: (draws: Draws) => {
       const one = (
@@ -339,5 +339,41 @@ export const attentionTable: OpTable<OpOf<"attention">> = {
         ops.attention(query, key, value, { isCausal: true, mask }),
       ),
     ]),
+  },
+};
+
+/** The sample of Attention with a gradient of its result before its operands. */
+const backward = ({ attributes, inputs }: OpSample<"Attention">): OpSample<"AttentionGradient"> => {
+  const [query, , value] = inputs as readonly [HostTensor, HostTensor, HostTensor];
+  const shape = [...query.shape.slice(0, 3), value.shape[3] ?? 0];
+  return sample(
+    attributes,
+    generate(query.dtype, shape, (at) => ((at * 5) % 9) / 4 - 1),
+    ...inputs,
+  );
+};
+
+export const attentionTable: OpTable<OpOf<"attention">> = {
+  ...forward,
+  AttentionGradient: {
+    samples: (draws) =>
+      Object.fromEntries(
+        Object.entries(forward.Attention.samples(draws)).map(([name, samples]) => [
+          name,
+          samples.map(backward),
+        ]),
+      ),
+    tails: (draws) => forward.Attention.tails(draws).map(backward),
+    sizes: () => forward.Attention.sizes().map(backward),
+    sides: (draws) => forward.Attention.sides(draws).map(backward),
+    options: (dtype) =>
+      forward.Attention.options(dtype).map((setting) => ({
+        ...setting,
+        sample: (chosen, draws) => {
+          const made = setting.sample(chosen, draws);
+          return made && backward(made);
+        },
+      })),
+    gradients: { none: "is the gradient of Attention, which is differentiated twice" },
   },
 };

@@ -52,6 +52,7 @@ const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   Max: exactUpToZero,
   // Means of values of mixed sign, by shares whose exponents carry the error of a sum.
   Attention: smooth(64, 1),
+  AttentionGradient: smooth(64, 1),
   ReduceMax: exactUpToZero,
   ReduceMin: exactUpToZero,
   ReduceLogSum: smooth(16, 1),

@@ -145,4 +145,16 @@ export const attentionFaults: readonly WrongBackend[] = [
     cases("scores-are-not-rounded").filter((id) => !id.includes("-f32")),
     ["."],
   ),
+  {
+    fault: "the gradient of attention has no softcap",
+    factory: () =>
+      oracleWithKernels({
+        AttentionGradient: (operands, attributes) =>
+          evaluateNode("AttentionGradient", dataOf(operands), { ...attributes, softcap: 0 }),
+      }),
+    axes: ["op"],
+    among: /\/AttentionGradient-/,
+    named: ["f32", "f16"].map((dtype) => `op/AttentionGradient-${dtype}/the-softcap`),
+    consequences: [],
+  },
 ];

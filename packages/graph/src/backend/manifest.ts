@@ -12,6 +12,7 @@ import { formatType } from "../graph/format-type.js";
 import type { AnyNode, Graph, ValueType } from "../graph/graph.js";
 import { inferRules } from "../graph/infer/infer.js";
 import { decidingDType, opDTypes } from "../graph/op-dtypes.js";
+import { opTable } from "../graph/op-table.js";
 import type { HostTensor } from "../host/host-tensor.js";
 import { expectHostTensor, expectNamed } from "./check-tensor.js";
 
@@ -41,9 +42,14 @@ const OPS = Object.keys(inferRules) as readonly Op[];
 /** Returns why an engine does not support an op in a dtype; undefined if it does. */
 export type Missing = (op: Op, dtype: DType) => string | undefined;
 
-/** A manifest's `ops`, from what an engine lacks. If it cannot store a dtype, `Identity` is missing in that dtype. */
+/**
+ * A manifest's `ops`, from what an engine lacks. If it cannot store a dtype, `Identity` is missing in that dtype. A
+ * kernel for an operator of parts is declared by itself.
+ */
 export function opSupport(missing: Missing): BackendManifest["ops"] {
   const support = (op: Op): Support<readonly DType[]> => {
+    const { parts } = opTable[op];
+    if (parts !== undefined) return { unsupported: parts };
     const isThere = (dtype: DType): boolean =>
       missing(op, dtype) === undefined && missing("Identity", dtype) === undefined;
     const dtypes = opDTypes[op].filter(isThere);

@@ -28,6 +28,11 @@ interface Convolution extends KernelWindow {
   /** Number of groups that the channels are split into; each is convolved with its own kernels. */
   readonly group: number;
 }
+interface Attending {
+  readonly scale: number;
+  readonly isCausal: boolean;
+  readonly softcap: number;
+}
 /** The window of a pool. */
 export interface PoolingWindow extends KernelWindow {
   readonly kernelShape: readonly number[];
@@ -118,7 +123,7 @@ export interface OpAttributes {
    * 0: scores s become softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A
    * query that attends to nothing gives 0 and has gradients of 0 (as in ONNX 1.23 and PyTorch).
    */
-  Attention: { readonly scale: number; readonly isCausal: boolean; readonly softcap: number };
+  Attention: Attending;
 
   // convolutions
   /** Inputs: x [N, C, d…], w [M, C / group, k…], bias [M] (optional). Output: [N, M, o…]. */
@@ -232,6 +237,11 @@ export interface OpAttributes {
   Range: { readonly start: number; readonly limit: number; readonly delta: number; readonly dtype: DType };
 
   // ---- domain "mp"
+  /**
+   * The gradients of Attention, which computes the probabilities again. Inputs: dy, then the inputs of Attention with
+   * these attributes. Outputs: dquery, dkey and dvalue.
+   */
+  AttentionGradient: Attending;
   /**
    * Counter-based randomness: Squares32 (arXiv 2004.06278) of `key` at 2^32 · drawn + element index, row-major.
    * Input: drawn, an i32 scalar. Output: i32 with these 32 bits.

@@ -22,6 +22,7 @@ describe("the table of casting categories", () => {
         "Attention",
         "Conv",
         "ConvTranspose",
+        "AttentionGradient",
         "ConvWeightGradient",
       ]);
     }

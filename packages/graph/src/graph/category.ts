@@ -36,6 +36,7 @@ export type CastCategory = (typeof CAST_CATEGORIES)[number];
  */
 const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
   Attention: 3,
+  AttentionGradient: 4,
   BatchNormalization: 1,
   BatchNormalizationGradient: 2,
   Barrier: 1,

@@ -55,7 +55,7 @@ export const FAMILIES = {
     "Where",
   ],
   matrix: ["MatMul", "Gemm", "Einsum"],
-  attention: ["Attention"],
+  attention: ["Attention", "AttentionGradient"],
   convolution: ["Conv", "ConvTranspose", "ConvWeightGradient"],
   /** Reductions, searches for extremes and cumulative sums along axes. */
   reduce: [

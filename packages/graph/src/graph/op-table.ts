@@ -10,6 +10,7 @@ import { contractionFlops } from "./contraction-path.js";
 import { readContraction } from "./einsum-equation.js";
 import type { AddingOp } from "./families.js";
 import { type FlopsRule, none, perOperand, perResult, perUpdate, size, taps, windowSize } from "./flops.js";
+import type { ValueType } from "./graph.js";
 
 export interface OpRow<K extends Op> {
   /** The dtypes that type inference accepts; a manifest's `ops` is a subset. */
@@ -25,6 +26,8 @@ export interface OpRow<K extends Op> {
   readonly sums?: K extends AddingOp ? true : never;
   /** Tolerance in ulps for a library's f32 kernel, by default 4. Halves always have 1. */
   readonly ulp?: number;
+  /** Why programs have its parts instead, for engines whose manifest does not say that they have a kernel. */
+  readonly parts?: string;
   readonly flops: FlopsRule<K>;
 }
 
@@ -125,15 +128,10 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
       ),
   },
 
-  /** Two products, and a softmax of the scores; 1 for a mask, 3 for a softcap. */
+  /** Two products, and a softmax of the scores. */
   Attention: {
     ...product,
-    flops: (inputs, outputs, { softcap }) => {
-      const [size = 0, keys = 0] = [inputs[1]?.shape[3], inputs[1]?.shape[2]];
-      const rows = (outputs[0]?.shape ?? []).slice(0, 3).reduce((product, length) => product * length, 1);
-      const other = 5 + (inputs[3] === undefined ? 0 : 1) + (softcap > 0 ? 3 : 0);
-      return rows * keys * (2 * (size + (outputs[0]?.shape[3] ?? 0)) + other);
-    },
+    flops: (inputs, _, { softcap }) => scoreFlops(inputs, softcap, [1, 1], 5),
   },
 
   Conv: {
@@ -222,6 +220,12 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
 
   /** Four squarings of 64 bits and the operations between them. */
   RandomBits: { dtypes: ["i32"], cast: both("fixed"), flops: perResult(16) },
+  /** The scores and their softmax again, dv and dp, the slope of the softmax 4, dq and dk. */
+  AttentionGradient: {
+    ...product,
+    parts: "it is computed as products and a softmax",
+    flops: (inputs, _, { softcap }) => scoreFlops(inputs.slice(1), softcap, [3, 2], 9),
+  },
   /** A search, and one addition per window. */
   MaxPoolGradient: {
     dtypes: FLOATS,
@@ -235,6 +239,23 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   // Fixes an order of execution, which moving a cast upstream of it would undo.
   Barrier: { dtypes: DTYPES, cast: both("widest"), moves: "view", flops: none },
 };
+
+/**
+ * Operations of each score: products over the size of queries and over that of values, and `other` ones; 1 for a mask,
+ * 3 for a softcap.
+ */
+function scoreFlops(
+  [query, , value, mask]: readonly ValueType[],
+  softcap: number,
+  [sizes, valueSizes]: readonly [number, number],
+  other: number,
+): number {
+  const [batch = 0, heads = 0, time = 0, size = 0] = query?.shape ?? [];
+  const [keys = 0, valueSize = 0] = value?.shape.slice(2) ?? [];
+  const products = 2 * (sizes * size + valueSizes * valueSize);
+  const added = (mask === undefined ? 0 : 1) + (softcap > 0 ? 3 : 0);
+  return batch * heads * time * keys * (products + other + added);
+}
 
 function nodeFlops<K extends Op>({ op, inputs, outputs, attributes }: GraphNode<K>): number {
   return opTable[op].flops(inputs, outputs, attributes);

@@ -162,6 +162,10 @@ export function probeTable(): { readonly [K in Op]: Probe<K> } {
       const [x, channel] = [site.value([2, 3, 2, 2]), site.value([3], "f32")];
       site.emit(op, [x, channel, channel], { epsilon: 0.5 });
     },
+    AttentionGradient: (site, op) => {
+      const [query, key] = [site.value([1, 2, 2, 3]), site.value([1, 1, 3, 3])];
+      site.emit(op, [query, query, key, key], { scale: 0.5, isCausal: true, softcap: 2 });
+    },
     MaxPoolGradient: (site, op) => {
       const y = site.value([1, 2, 2, 2]);
       site.emit(op, [y, site.value(PLANE), y], WINDOW);

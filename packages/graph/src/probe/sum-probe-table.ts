@@ -138,6 +138,23 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
     const share = 1 / (1 + Math.exp(-LEFT / 8));
     site.expect(site.emit(op, [query, pair, one(1, 0)], { ...plain, scale: 1 / 8 }), 0, share, NEAR);
   },
+  AttentionGradient: (site, op) => {
+    // Equal shares of values whose mean is 0: dquery sums the keys with these signs.
+    const signs = Array.from({ length: TERMS }, (_, at) => (at % 2 === 0 ? 1 : -1));
+    const keys = canceling(site.half, TERMS, 1 / 4).map((x, at) => x * (signs[at] ?? 1));
+    const [one, all] = [
+      [1, 1, 1, 1],
+      [1, 1, TERMS, 1],
+    ];
+    const operands = [
+      site.value([1], one),
+      site.value([0], one),
+      site.value(keys, all),
+      site.value(signs, all),
+    ];
+    const result = site.emit(op, operands, { scale: 1, isCausal: false, softcap: 0 });
+    site.expect(result, 0, (TERMS - 2) / 4 / TERMS, NEAR);
+  },
   Conv: (site, op) => {
     const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
     // Over channels, over taps, and over both.

@@ -3,7 +3,7 @@ import { graphOfOp } from "../../test/evaluate-op.js";
 import type { DType, FloatDType } from "../dtype.js";
 import { roundTo } from "../float-format/round.js";
 import type { OpAttributes } from "../graph/attributes.js";
-import type { Graph } from "../graph/graph.js";
+import type { Graph, ValueType } from "../graph/graph.js";
 import { evaluateRaw, type RawTensor } from "../reference/evaluate.js";
 import type { Shape } from "../shape.js";
 import { expandAttentions } from "./expand-attention.js";
@@ -30,15 +30,31 @@ const FORMS: Readonly<Record<string, Form>> = {
   "without queries": { query: [1, 2, 0, 2], key: [1, 2, 3, 2] },
 };
 
-function attentionOf({ query, key, mask, attributes }: Form, dtype: DType, maskDType: DType = "bool"): Graph {
+function typesOf({ query, key, mask }: Form, dtype: DType, maskDType: DType): readonly ValueType[] {
   const types = [query, key, key].map((shape) => ({ dtype, shape }));
-  const given = { scale: 0.5, isCausal: false, softcap: 0, ...attributes };
-  return graphOfOp(
-    "Attention",
-    mask === undefined ? types : [...types, { dtype: maskDType, shape: mask }],
-    given,
-  );
+  return mask === undefined ? types : [...types, { dtype: maskDType, shape: mask }];
 }
+
+const attributesOf = ({ attributes }: Form): OpAttributes["Attention"] => ({
+  scale: 0.5,
+  isCausal: false,
+  softcap: 0,
+  ...attributes,
+});
+
+const attentionOf = (form: Form, dtype: DType, maskDType: DType = "bool"): Graph =>
+  graphOfOp("Attention", typesOf(form, dtype, maskDType), attributesOf(form));
+
+const gradientOf = (form: Form, dtype: DType, maskDType: DType): Graph =>
+  graphOfOp(
+    "AttentionGradient",
+    [{ dtype, shape: form.query }, ...typesOf(form, dtype, maskDType)],
+    attributesOf(form),
+  );
+
+/** Whether an input is a mask: the fourth of Attention, the fifth of its gradient. */
+const isMask = ({ nodes }: Graph, input: number): boolean =>
+  input === (nodes[0]?.op === "AttentionGradient" ? 4 : 3);
 
 /** Inputs with fixed numbers. The first row of a mask attends to nothing: it is all 0 (bool) or -∞. */
 function inputsOf(graph: Graph): Readonly<Record<string, RawTensor>> {
@@ -48,7 +64,7 @@ function inputsOf(graph: Graph): Readonly<Record<string, RawTensor>> {
       const width = shape.at(-1) ?? 1;
       const numbers = Array.from({ length: size }, (_, at) => {
         if (dtype === "bool") return at < width ? 0 : (at * 5) % 3 === 0 ? 0 : 1;
-        if (input === 3) return at < width ? Number.NEGATIVE_INFINITY : (at % 4) - 2;
+        if (isMask(graph, input)) return at < width ? Number.NEGATIVE_INFINITY : (at % 4) - 2;
         return roundTo(dtype as FloatDType, Math.sin(at * 1.7 + input));
       });
       const data = dtype === "bool" ? Uint8Array.from(numbers) : Float32Array.from(numbers);
@@ -57,8 +73,8 @@ function inputsOf(graph: Graph): Readonly<Record<string, RawTensor>> {
   );
 }
 
-const resultOf = (graph: Graph): readonly number[] =>
-  Array.from(evaluateRaw(graph, inputsOf(graph))["y0"]?.data as Float32Array);
+const resultOf = (graph: Graph, inputs = inputsOf(graph)): readonly number[] =>
+  Object.values(evaluateRaw(graph, inputs)).flatMap(({ data }) => Array.from(data as Float32Array));
 
 describe.each(Object.entries(FORMS))("attention, %s", (_, form) => {
   it.each(["f32", "f16", "bf16"] as const)("in %s is what the definition says", (dtype) => {
@@ -68,6 +84,10 @@ describe.each(Object.entries(FORMS))("attention, %s", (_, form) => {
       expect(expanded.nodes.map(({ op }) => op)).not.toContain("Attention");
       // The same arithmetic in the same order: the same bits.
       expect(resultOf(expanded)).toEqual(resultOf(graph));
+      const backward = gradientOf(form, dtype, maskDType);
+      const parts = expandAttentions(backward);
+      expect(parts.nodes.map(({ op }) => op)).not.toContain("AttentionGradient");
+      expect(resultOf(parts, inputsOf(backward))).toEqual(resultOf(backward));
     }
   });
 });

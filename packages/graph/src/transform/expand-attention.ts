@@ -1,6 +1,8 @@
-/** Attention in terms of products and a softmax, for engines without a kernel for it. */
+/** Attention and its gradient in terms of products and a softmax, for engines without a kernel for it. */
+import { attentionSlopes } from "../gradient/rules/attention.js";
 import { attentionShares } from "../gradient/rules/attention-shares.js";
 import { narrow, toShape, wide, zeroGradient } from "../gradient/rules/rule.js";
+import { FAMILIES } from "../graph/families.js";
 import type { AnyNode, Graph, GraphNode } from "../graph/graph.js";
 import { where } from "../trace/ops/binary.js";
 import { matMul } from "../trace/ops/matrix.js";
@@ -18,21 +20,31 @@ function attend(operands: readonly Tensor[], { attributes, outputs }: GraphNode<
 }
 
 /**
- * Replaces Attention nodes, also in bodies of loops, by MatMul, Softmax and operators that add the masks, in f32 for
- * any dtype. A graph without Attention is returned unchanged.
+ * Replaces Attention and AttentionGradient nodes, also in bodies of loops, by MatMul, Softmax and operators that add the
+ * masks, in f32 for any dtype. A graph without any is returned unchanged.
+ * @param isExpanded called for each of them; default all
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
  *   part of
  */
-export function expandAttentions(graph: Graph, onNode?: (made: string, source: AnyNode) => void): Graph {
-  return expandNodes(graph, "Attention", {
+export function expandAttentions(
+  graph: Graph,
+  isExpanded?: (node: AnyNode) => boolean,
+  onNode?: (made: string, source: AnyNode) => void,
+): Graph {
+  return expandNodes(graph, FAMILIES.attention, {
+    isExpanded,
     onNode,
     expand: (builder, node, inputs) => {
       const { origin } = builder;
       builder.origin = node.origin;
       try {
         const operands = inputs.map((value) => Tensor.of(value));
-        const result = withBuilder(builder, () => withoutLines(() => attend(operands, node)));
-        return Tensor.valueIn(result, builder, "Attention");
+        const write = (): readonly Tensor[] =>
+          node.op === "Attention"
+            ? [attend(operands, node as GraphNode<"Attention">)]
+            : attentionSlopes(operands, node.attributes).slice(0, 3);
+        const results = withBuilder(builder, () => withoutLines(write));
+        return results.map((result) => Tensor.valueIn(result, builder, node.op));
       } finally {
         builder.origin = origin;
       }

@@ -1,8 +1,8 @@
-import type { Graph, GraphNode } from "../graph/graph.js";
+import type { AnyNode, Graph } from "../graph/graph.js";
 import { expandAttentions } from "./expand-attention.js";
 import { expandEinsums } from "./expand-einsum.js";
 
-/** A graph without Attention and Einsum. */
+/** A graph without the Attention, AttentionGradient and Einsum nodes that were expanded. */
 export interface ExpandedGraph {
   readonly graph: Graph;
   /**
@@ -13,17 +13,15 @@ export interface ExpandedGraph {
 }
 
 /**
- * Replaces Attention and Einsum by matrix products, sums and a softmax, for engines without good kernels for them;
- * also in bodies of loops, whose nodes `sourceOf` does not know. It calls `expandAttentions`, then `expandEinsums`.
- * @param isExpanded called for each Einsum; default all
+ * Replaces Attention, its gradient and Einsum by matrix products, sums and a softmax, for engines without good kernels
+ * for them; also in bodies of loops, whose nodes `sourceOf` does not know. It calls `expandAttentions`, then
+ * `expandEinsums`.
+ * @param isExpanded called for each of them; default all
  */
-export function expandComposites(
-  graph: Graph,
-  isExpanded?: (node: GraphNode<"Einsum">) => boolean,
-): ExpandedGraph {
+export function expandComposites(graph: Graph, isExpanded?: (node: AnyNode) => boolean): ExpandedGraph {
   const sources = new Map<string, string>();
   const sourceName = (name: string): string => sources.get(name) ?? name;
-  const attended = expandAttentions(graph, (made, { name }) => sources.set(made, name));
+  const attended = expandAttentions(graph, isExpanded, (made, { name }) => sources.set(made, name));
   const expanded = expandEinsums(attended, isExpanded, (made, { name }) =>
     sources.set(made, sourceName(name)),
   );

@@ -34,13 +34,13 @@ interface Labeled {
  */
 export function expandEinsums(
   graph: Graph,
-  isExpanded?: (node: GraphNode<"Einsum">) => boolean,
+  isExpanded?: (node: AnyNode) => boolean,
   onNode?: (made: string, source: AnyNode) => void,
 ): Graph {
-  return expandNodes(graph, "Einsum", {
+  return expandNodes(graph, ["Einsum"], {
     isExpanded,
     onNode,
-    expand: (builder, node, inputs) => new Expansion(builder, node, inputs).run(),
+    expand: (builder, node, inputs) => [new Expansion(builder, node, inputs).run()],
   });
 }
 

@@ -10,13 +10,13 @@
  * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
  */
 import type { Op } from "../graph/attributes.js";
-import { PRODUCT_OPS } from "../graph/families.js";
+import { FAMILIES, PRODUCT_OPS } from "../graph/families.js";
 import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
 /** Ops that stay in place: their operands are in the caches there, and they structure profiles for readers. */
-const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Attention"]);
+const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, ...FAMILIES.attention]);
 
 /** Sizes up to this many bytes are ignored: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;

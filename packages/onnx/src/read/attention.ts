@@ -97,4 +97,12 @@ const attention: ReadNode = (reader) => {
   return [...results, scores];
 };
 
-export const attentionReaders: ReaderTable<OpOf<"attention">> = { Attention: attention };
+export const attentionReaders: ReaderTable<OpOf<"attention">> = {
+  Attention: attention,
+  AttentionGradient: (reader) =>
+    reader.emit("AttentionGradient", reader.operands(4, 5), {
+      scale: reader.float("scale", 1),
+      isCausal: reader.int("is_causal", 0) === 1,
+      softcap: reader.float("softcap", 0),
+    }),
+};

@@ -49,6 +49,7 @@ const ownReaders: ReaderTable = {
 /** Ops of this SDK's vocabulary that ONNX lacks. */
 const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "RandomBits",
+  "AttentionGradient",
   "ConvWeightGradient",
   "BatchNormalizationGradient",
   "MaxPoolGradient",

@@ -1,13 +1,14 @@
 import { FAMILIES, type OpOf, rowsOf } from "@mp/graph";
 import { codeOfElementType } from "../element-type.js";
 import { int, type OnnxAttributes } from "../model.js";
+import { OWN_DOMAIN } from "../own-domain.js";
 import { batchNormalizationLowerings } from "./batch-normalization.js";
 import { convolutionLowerings } from "./convolution.js";
 import { indexingLowerings } from "./indexing.js";
 import { scan } from "./loop.js";
 import type { LoweringTable } from "./lowering.js";
 import { movementLowerings } from "./movement.js";
-import { plain } from "./plain.js";
+import { onnxAttributes, plain } from "./plain.js";
 import { poolingLowerings } from "./pooling.js";
 import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
@@ -34,6 +35,11 @@ export const standardLowerings: LoweringTable = {
   Einsum: plain(["equation"]),
   Gemm: plain(["transA", "transB", "alpha", "beta"]),
   Attention: plain(["scale", "isCausal", "softcap"], () => ({ softmax_precision: F32 })),
+  AttentionGradient: (node, operands, writer) => {
+    if (!writer.keepsOwnOps) throw new Error(`internal: ${node.name} is written as products and a softmax`);
+    const attributes = onnxAttributes(node, "scale", "isCausal", "softcap");
+    return writer.emit("AttentionGradient", operands, attributes, { domain: OWN_DOMAIN, outputs: 3 });
+  },
   ...convolutionLowerings,
   ...reduceLowerings,
   ...poolingLowerings,

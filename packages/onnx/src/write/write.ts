@@ -1,4 +1,12 @@
-import { type AnyNode, type Graph, type GraphNode, type Op, type Value, validateGraph } from "@mp/graph";
+import {
+  type AnyNode,
+  expandAttentions,
+  type Graph,
+  type GraphNode,
+  type Op,
+  type Value,
+  validateGraph,
+} from "@mp/graph";
 import { type Invariant, invariantsFromMetadata, invariantsToMetadata } from "../invariants.js";
 import { HELPER_KEY, LITERAL_KEY, NAME_KEY, NODE_KEY, originToMetadata, ROLE_KEY } from "../metadata-keys.js";
 import {
@@ -44,7 +52,9 @@ export interface WriteOptions {
 export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel {
   validateGraph(graph);
   const parts = new ModelParts();
-  const written = new ModelWriting(options, parts).graph(graph, options.name ?? "graph");
+  const isPart = ({ op }: AnyNode): boolean => op === "AttentionGradient";
+  const decomposed = options.ownOps === "keep" ? graph : expandAttentions(graph, isPart);
+  const written = new ModelWriting(options, parts).graph(decomposed, options.name ?? "graph");
   return onnxModel(
     { ...written, initializers: parts.initializers },
     { opsets: { "": OPSET_VERSION, ...(usesOwn(written) ? { [OWN_DOMAIN]: OWN_VERSION } : {}) } },

@@ -69,6 +69,7 @@ const finite = ({ total }: Terms): Reach => ({
 const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
   ...rowsOf(ADDING_OPS, () => sum),
   Attention: finite,
+  AttentionGradient: finite,
   ReduceMean: mean,
   ReduceL2: root,
   AveragePool: mean,

@@ -179,6 +179,11 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
     ],
     optional: 1,
   },
+  AttentionGradient: {
+    attributes: { scale: 0.5, isCausal: false, softcap: 0 },
+    others: [{ scale: 0.25 }, { isCausal: true }, { softcap: 2 }],
+    operands: (kit) => positive(kit, [1, 2, 3, 2], [1, 2, 3, 4], [1, 2, 3, 4], [1, 2, 3, 2]),
+  },
   Conv: {
     attributes: { ...window, group: 1 },
     others: windows,

@@ -1,4 +1,5 @@
 import {
+  type BackendManifest,
   formatType,
   type Graph,
   type HostTensor,
@@ -35,6 +36,8 @@ export interface ProgramInputs {
   /** Trees of types by name. `state` is bound to the resident state; the others are fed at each run. */
   readonly state?: TypeTree;
   readonly fed?: Readonly<Record<string, TypeTree>>;
+  /** The engine's, whose kernels decide which operators are written as their parts; by default all that have any. */
+  readonly manifest?: BackendManifest;
 }
 
 export interface ProgramResult {
@@ -118,7 +121,7 @@ export function traceProgram(
     return { ...outputs, next };
   });
   const { next: _next, ...outputs } = traced.result;
-  return { graph: prepareGraph(traced.graph), bindings, outputs: outputTypes(outputs) };
+  return { graph: prepareGraph(traced.graph, inputs.manifest), bindings, outputs: outputTypes(outputs) };
 }
 
 /** Checks that each part of the state is either left out or replaced whole, by values of the same types. */

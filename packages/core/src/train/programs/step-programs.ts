@@ -64,7 +64,8 @@ export function trainProgram(
   batch: TypeTree,
   reports?: TraceReports,
 ): Program {
-  return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
+  const { manifest } = definition;
+  return traceProgram({ state: statePart(definition, state), fed: { batch }, manifest }, (tree, fed) => {
     setRandomCounter(selectState(definition, tree).drawn);
     return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
   });
@@ -76,31 +77,37 @@ export function trainProgram(
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i32", shape: [] };
-  const scale = SCALAR;
-  return traceProgram({ state: statePart(definition, state), fed: { batch, place, scale } }, (tree, fed) => {
-    setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
-    const { precision, rank } = definition;
-    const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
-    // Draws the numbers of this rank, but sums no losses of others.
-    const alone = rank === undefined ? undefined : { ...rank, size: 1 };
-    const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
-    return wholeStep(asked, tree, fed["batch"] as TensorTree);
-  });
+  const [scale, manifest] = [SCALAR, definition.manifest];
+  return traceProgram(
+    { state: statePart(definition, state), fed: { batch, place, scale }, manifest },
+    (tree, fed) => {
+      setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
+      const { precision, rank } = definition;
+      const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
+      // Draws the numbers of this rank, but sums no losses of others.
+      const alone = rank === undefined ? undefined : { ...rank, size: 1 };
+      const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
+      return wholeStep(asked, tree, fed["batch"] as TensorTree);
+    },
+  );
 }
 
 /** One pass over a microbatch. Further input: `scale`. Outputs: `weights` in storage dtype, `gradients` in f32. */
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
-  const scale = SCALAR;
-  return traceProgram({ state: statePart(definition, state), fed: { batch, scale } }, (tree, fed) => {
-    const current = selectState(definition, tree);
-    setRandomCounter(current.drawn);
-    const pass = forwardBackward(definition, current, {
-      model: current.model,
-      batch: fed["batch"] as TensorTree,
-      scale: fed["scale"] as Tensor,
-    });
-    return { outputs: { weights: selectParameters(definition, current), gradients: pass.gradients } };
-  });
+  const [scale, manifest] = [SCALAR, definition.manifest];
+  return traceProgram(
+    { state: statePart(definition, state), fed: { batch, scale }, manifest },
+    (tree, fed) => {
+      const current = selectState(definition, tree);
+      setRandomCounter(current.drawn);
+      const pass = forwardBackward(definition, current, {
+        model: current.model,
+        batch: fed["batch"] as TensorTree,
+        scale: fed["scale"] as Tensor,
+      });
+      return { outputs: { weights: selectParameters(definition, current), gradients: pass.gradients } };
+    },
+  );
 }
 
 function wholeStep(
@@ -157,7 +164,8 @@ export function accumulateProgram(
   batch: TypeTree,
   reports?: TraceReports,
 ): Program {
-  return traceProgram({ state: statePart(definition, state), fed: { batch } }, (tree, fed) => {
+  const { manifest } = definition;
+  return traceProgram({ state: statePart(definition, state), fed: { batch }, manifest }, (tree, fed) => {
     const { window, ...rest } = selectState<WindowedState>(definition, tree);
     const isOnly = definition.accumulate === 1;
     setRandomCounter(isOnly ? rest.drawn : add(rest.drawn, window.micro));

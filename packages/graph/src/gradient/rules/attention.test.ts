@@ -2,11 +2,14 @@ import { describe, expect, it } from "vitest";
 import { type GradientCase, pointOf } from "../../../test/finite-differences.js";
 import { testGradients } from "../../../test/gradient-tests.js";
 import { tensor } from "../../host/host-tensor.js";
+import { emitAll } from "../../trace/emit.js";
 import { attention } from "../../trace/ops/attention.js";
+import { add, mul } from "../../trace/ops/binary.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
 import { constant } from "../../trace/ops/source.js";
 import type { Tensor } from "../../trace/tensor.js";
 import { traceInto } from "../../trace/trace.js";
+import { expandAttentions } from "../../transform/expand-attention.js";
 import { grad } from "../grad.js";
 import { attentionGradients } from "./attention.js";
 
@@ -64,6 +67,15 @@ const cases: readonly GradientCase[] = [
       attention(q as Tensor, k as Tensor, v as Tensor, { mask: mask as Tensor, softcap: 2, isCausal: true }),
     points: [...grouped, pointOf([1, 2, 3], 4)],
   },
+  {
+    op: "AttentionGradient",
+    name: "of all operands",
+    fn: (...all) =>
+      emitAll("AttentionGradient", all as readonly Tensor[], { scale: 0.5, isCausal: true, softcap: 2 })
+        .map((slope) => reduceSum(mul(slope, slope)))
+        .reduce((sum, part) => add(sum, part)),
+    points: [pointOf([2, 4, 2, 2], 5), ...grouped, pointOf([1, 2, 3], 4)],
+  },
 ];
 
 testGradients(attentionGradients, cases);
@@ -77,10 +89,9 @@ describe("the gradient of attention", () => {
         reduceSum(attention(...(all as readonly [Tensor, Tensor, Tensor]), { isCausal: true })),
       )(tensors),
     );
-    const ops = graph.nodes.map(({ op }) => op);
-    const large = graph.nodes.findIndex(({ outputs }) =>
-      outputs.some(({ shape }) => shape.join() === "1,2,8,8"),
-    );
+    const { nodes } = expandAttentions(graph, ({ op }) => op === "AttentionGradient");
+    const ops = nodes.map(({ op }) => op);
+    const large = nodes.findIndex(({ outputs }) => outputs.some(({ shape }) => shape.join() === "1,2,8,8"));
     expect(ops.filter((op) => op === "Attention")).toHaveLength(1);
     expect(large).toBeGreaterThan(ops.indexOf("Barrier"));
     expect(ops.indexOf("Barrier")).toBeGreaterThan(ops.indexOf("Attention"));

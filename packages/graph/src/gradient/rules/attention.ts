@@ -1,10 +1,12 @@
+import type { OpAttributes } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
-import type { ValueType } from "../../graph/graph.js";
-import { emit } from "../../trace/emit.js";
+import type { Value } from "../../graph/graph.js";
+import { emit, emitAll } from "../../trace/emit.js";
 import { mul, sub, where } from "../../trace/ops/binary.js";
 import { matMul } from "../../trace/ops/matrix.js";
 import { reduceSum } from "../../trace/ops/reduce.js";
-import type { Tensor } from "../../trace/tensor.js";
+import { Tensor } from "../../trace/tensor.js";
+import { currentBuilder, traceInto } from "../../trace/trace.js";
 import { attentionShares } from "./attention-shares.js";
 import {
   type GradientRule,
@@ -18,44 +20,62 @@ import {
 } from "./rule.js";
 
 /**
- * With P the probabilities and S the scores: dV = Pᵀ·g, dP = g·Vᵀ, dS = P · (dP - Σ P·dP), dQ = scale · dS·K and
- * dK = scale · dSᵀ·Q (Dao et al., arXiv 2205.14135). P is computed again from Q and K, behind a barrier so that neither
- * it nor the scores of the forward pass are kept. Each product transposes its smaller matrix: dV = (gᵀ·P)ᵀ.
+ * The gradients of query, key and value, and of a mask of floats. With P the probabilities and S the scores: dV = Pᵀ·g,
+ * dP = g·Vᵀ, dS = P · (dP - Σ P·dP), dQ = scale · dS·K and dK = scale · dSᵀ·Q (Dao et al., arXiv 2205.14135). P is
+ * computed again from Q and K, behind a barrier so that neither it nor the scores of the forward pass are kept. Each
+ * product transposes its smaller matrix: dV = (gᵀ·P)ᵀ.
+ * @param operands dy, then the operands of Attention
  */
-const attentionGradient: GradientRule<"Attention"> = (site) => {
-  const { attributes, gradient, input, inputType, inputTypes, outputTypes, needs } = site;
-  const [queryType, keyType, valueType] = [inputType(0), inputType(1), inputType(2)];
-  const maskType = inputTypes[3];
-  if (outputTypes[0]?.shape.includes(0) || keyType.shape[2] === 0)
-    return inputTypes.map((type, index) => (needs(index) ? zeroGradient(type) : undefined));
-  const g = gradient(0);
-  const queried = emit("Barrier", [input(0), g], {});
-  const operands = [queried, input(1), maskType && input(3)] as const;
-  const { shares, query, bent, attends } = attentionShares(...operands, attributes);
+export function attentionSlopes(
+  operands: readonly Tensor[],
+  attributes: OpAttributes["Attention"],
+): readonly Tensor[] {
+  const [g, given, key, value, mask] = operands as [Tensor, Tensor, Tensor, Tensor, Tensor?];
+  if (g.shape.includes(0) || key.shape[2] === 0) return operands.slice(1).map((x) => zeroGradient(x));
+  const queried = emit("Barrier", [given, g], {});
+  const { shares, query, bent, attends } = attentionShares(queried, key, mask, attributes);
   const received = attends === undefined ? wide(g) : where(attends, wide(g), 0);
-  const own = toShape(received, [...shares.shape.slice(0, 3), valueType.shape[3] as number]);
-  const forValue = (): Tensor => narrow(swapLast(matMul(swapLast(own), shares)), valueType);
-  const needsMask = maskType !== undefined && needs(3);
-  if (!needs(0) && !needs(1) && !needsMask) return [undefined, undefined, forValue()];
-  const slope = matMul(own, swapLast(wide(input(2))));
+  const own = toShape(received, [...shares.shape.slice(0, 3), value.shape[3] as number]);
+  const slope = matMul(own, swapLast(wide(value)));
   const total = reduceSum(mul(shares, slope), { axes: [3], keepdims: true });
   const biased = mul(shares, sub(slope, total));
   const scores = bent === undefined ? biased : mul(biased, sub(1, mul(bent, bent)));
-  const forQuery = (): Tensor =>
-    narrow(toShape(mul(matMul(scores, wide(input(1))), attributes.scale), queryType.shape), queryType);
-  const forMask = (type: ValueType): Tensor => {
-    const [batch = 0, heads = 0, time = 0] = queryType.shape;
-    const each = toShape(biased, [batch, heads, time, keyType.shape[2] as number]);
-    return narrow(unbroadcast(each, type.shape), type);
-  };
-  return [
-    needs(0) ? forQuery() : undefined,
-    needs(1) ? narrow(swapLast(matMul(swapLast(query), scores)), keyType) : undefined,
-    needs(2) ? forValue() : undefined,
-    needsMask ? forMask(maskType) : undefined,
+  const slopes = [
+    narrow(toShape(mul(matMul(scores, wide(key)), attributes.scale), given.shape), given),
+    narrow(swapLast(matMul(swapLast(query), scores)), key),
+    narrow(swapLast(matMul(swapLast(own), shares)), value),
   ];
+  if (mask === undefined || mask.dtype === "bool") return slopes;
+  const each = toShape(biased, [...given.shape.slice(0, 3), key.shape[2] as number]);
+  return [...slopes, narrow(unbroadcast(each, mask.shape), mask)];
+}
+
+/** One node, which engines may have a kernel for. No kernel gives the gradient of a mask: it is written out. */
+const attentionGradient: GradientRule<"Attention"> = ({ attributes, gradient, input, inputTypes, needs }) => {
+  const operands = [gradient(0), ...inputTypes.map((_, index) => input(index))];
+  const isWhole = inputTypes.length < 4 || !needs(3);
+  return isWhole ? emitAll("AttentionGradient", operands, attributes) : attentionSlopes(operands, attributes);
+};
+
+/** The gradient of what the node stands for. */
+const secondGradient: GradientRule<"AttentionGradient"> = (site) => {
+  const { attributes, inputTypes, input, gradient, differentiate } = site;
+  const inputs = inputTypes.map((type, index) => ({ name: `${index}`, role: "batch" as const, type }));
+  const { graph } = traceInto(inputs, (operands) => [...attentionSlopes(operands, attributes)]);
+  const builder = currentBuilder("AttentionGradient");
+  const valueIn = (x: Tensor): Value => Tensor.valueIn(x, builder, "AttentionGradient");
+  const { values, names } = builder.inlineAll(
+    graph,
+    inputTypes.map((_, index) => valueIn(input(index))),
+  );
+  const seeds = graph.outputs
+    .slice(0, 3)
+    .map(({ value }, index) => [value, valueIn(gradient(index))] as const);
+  const wrt = graph.inputs.map(({ value }) => value).filter(({ dtype }) => dtype !== "bool");
+  return differentiate(builder, { graph, values, names, seeds, wrt }).map(({ value }) => Tensor.of(value));
 };
 
 export const attentionGradients: GradientTable<OpOf<"attention">> = {
   Attention: attentionGradient,
+  AttentionGradient: secondGradient,
 };

@@ -30,6 +30,7 @@ type Operands = {
   readonly 1: readonly [ValueType];
   readonly 2: readonly [ValueType, ValueType];
   readonly 3: readonly [ValueType, ValueType, ValueType];
+  readonly 4: readonly [ValueType, ValueType, ValueType, ValueType];
   readonly 5: readonly [ValueType, ValueType, ValueType, ValueType, ValueType];
 };
 

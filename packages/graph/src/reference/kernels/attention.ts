@@ -1,3 +1,4 @@
+import type { OpAttributes } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
@@ -10,6 +11,14 @@ const viewRows = (data: FloatStore, start: number, width: number): MatrixView =>
   start,
   row: width,
   column: 1,
+});
+
+/** The transpose of rows of that width. */
+const viewColumns = (data: FloatStore, start: number, width: number): MatrixView => ({
+  data,
+  start,
+  row: 1,
+  column: width,
 });
 
 /** The bias of the scores [batch, heads, time, keys]: 0 or the mask's number, and -∞ where a query may not attend. */
@@ -55,53 +64,143 @@ function softmaxRow(row: FloatStore, bias: FloatStore, sum: FloatStore): boolean
   return true;
 }
 
+/** One head of queries with its scores after the softmax. */
+interface Head {
+  /** The numbers of the head of queries and of its head of keys, over all batches. */
+  readonly head: number;
+  readonly keyHead: number;
+  /** [time, keys]; arbitrary in rows that attend to nothing. */
+  readonly shares: FloatStore;
+  /** tanh(scores / softcap), if there is a softcap. */
+  readonly bent: FloatStore | undefined;
+  /** The queries of all heads, scaled. */
+  readonly scaled: FloatStore;
+  /** Whether each query attends to anything. */
+  readonly attends: readonly boolean[];
+}
+
+/** Computes one matrix of scores at a time, with each intermediate in f32. */
+function* attendingHeads(
+  [query, key, mask]: readonly [Operand, Operand, Operand | undefined],
+  { scale, isCausal, softcap }: OpAttributes["Attention"],
+  arithmetic: Arithmetic,
+): Generator<Head> {
+  const [batch = 0, heads = 0, time = 0, size = 0] = query.shape;
+  const [, keyHeads = 0, keys = 0] = key.shape;
+  const factor = arithmetic.attribute(scale);
+  const scaled = arithmetic.floats(query.data.length);
+  readFloats(query).forEach((x, at) => {
+    scaled[at] = x * factor;
+  });
+  const bias = maskBias(mask, isCausal, [batch, heads, time, keys], arithmetic);
+  const [cap, inverse] = [arithmetic.attribute(softcap), arithmetic.attribute(1 / softcap)];
+  const sum = arithmetic.floats(1);
+  for (let head = 0; head < batch * heads; head++) {
+    const keyHead = Math.floor(head / heads) * keyHeads + Math.floor((head % heads) / (heads / keyHeads));
+    const shares = arithmetic.floats(time * keys);
+    const columns = viewColumns(readFloats(key), keyHead * keys * size, size);
+    multiply(shares, 0, viewRows(scaled, head * time * size, size), columns, time, size, keys);
+    const bent = softcap > 0 ? arithmetic.floats(shares.length) : undefined;
+    if (bent !== undefined)
+      for (let at = 0; at < shares.length; at++) {
+        bent[at] = (shares[at] as number) * inverse;
+        bent[at] = Math.tanh(bent[at] as number);
+        shares[at] = (bent[at] as number) * cap;
+      }
+    const attends = Array.from({ length: time }, (_, row) => {
+      const from = (head * time + row) * keys;
+      return softmaxRow(shares.subarray(row * keys, (row + 1) * keys), bias.subarray(from, from + keys), sum);
+    });
+    yield { head, keyHead, shares, bent, scaled, attends };
+  }
+}
+
+/** Turns the slopes of the loss by shares into those by scores, in place. @param work two numbers */
+function softmaxSlopes(shares: FloatStore, slopes: FloatStore, keys: number, work: FloatStore): void {
+  for (let start = 0; start < slopes.length; start += keys) {
+    work[1] = 0;
+    for (let at = start; at < start + keys; at++) {
+      work[0] = (shares[at] as number) * (slopes[at] as number);
+      work[1] = (work[1] as number) + (work[0] as number);
+    }
+    for (let at = start; at < start + keys; at++) {
+      slopes[at] = (slopes[at] as number) - (work[1] as number);
+      slopes[at] = (slopes[at] as number) * (shares[at] as number);
+    }
+  }
+}
+
 export const attentionKernels: ReferenceTable<OpOf<"attention">> = {
-  /** Computes one matrix of scores at a time, with each intermediate in f32. */
-  Attention: (inputs, { scale, isCausal, softcap }, outputs, arithmetic) => {
+  Attention: (inputs, attributes, outputs, arithmetic) => {
     const [query, key, value] = [operand(inputs, 0), operand(inputs, 1), operand(inputs, 2)];
     const { dtype, shape } = outputType(outputs);
     const [batch = 0, heads = 0, time = 0, valueSize = 0] = shape;
-    const [, keyHeads = 0, keys = 0, size = 0] = key.shape;
-    const factor = arithmetic.attribute(scale);
-    const scaled = arithmetic.floats(query.data.length);
-    readFloats(query).forEach((x, at) => {
-      scaled[at] = x * factor;
-    });
-    const bias = maskBias(inputs[3], isCausal, [batch, heads, time, keys], arithmetic);
+    const keys = key.shape[2] ?? 0;
     const out = arithmetic.floats(batch * heads * time * valueSize);
-    const [cap, inverse] = [arithmetic.attribute(softcap), arithmetic.attribute(1 / softcap)];
-    const sum = arithmetic.floats(1);
-    for (let head = 0; head < batch * heads; head++) {
-      const position = Math.floor(head / heads) * keyHeads + Math.floor((head % heads) / (heads / keyHeads));
-      const scores = arithmetic.floats(time * keys);
-      const columns: MatrixView = {
-        data: readFloats(key),
-        start: position * keys * size,
-        row: 1,
-        column: size,
-      };
-      multiply(scores, 0, viewRows(scaled, head * time * size, size), columns, time, size, keys);
-      if (softcap > 0)
-        for (let at = 0; at < scores.length; at++) {
-          scores[at] = (scores[at] as number) * inverse;
-          scores[at] = Math.tanh(scores[at] as number);
-          scores[at] = (scores[at] as number) * cap;
-        }
-      const attends = Array.from({ length: time }, (_, row) => {
-        const from = (head * time + row) * keys;
-        return softmaxRow(
-          scores.subarray(row * keys, (row + 1) * keys),
-          bias.subarray(from, from + keys),
-          sum,
-        );
-      });
-      const values = viewRows(readFloats(value), position * keys * valueSize, valueSize);
+    for (const { head, keyHead, shares, attends } of attendingHeads(
+      [query, key, inputs[3]],
+      attributes,
+      arithmetic,
+    )) {
+      const values = viewRows(readFloats(value), keyHead * keys * valueSize, valueSize);
       const start = head * time * valueSize;
-      multiply(out, start, viewRows(scores, 0, keys), values, time, keys, valueSize);
+      multiply(out, start, viewRows(shares, 0, keys), values, time, keys, valueSize);
       attends.forEach((is, row) => {
         if (!is) out.fill(0, start + row * valueSize, start + (row + 1) * valueSize);
       });
     }
     return [arithmetic.round(dtype, out)];
+  },
+  AttentionGradient: (inputs, attributes, outputs, arithmetic) => {
+    const [dy, query, key, value] = [0, 1, 2, 3].map((index) => operand(inputs, index)) as [
+      Operand,
+      Operand,
+      Operand,
+      Operand,
+    ];
+    const { dtype } = outputType(outputs);
+    const [time = 0, valueSize = 0] = dy.shape.slice(2);
+    const [keys = 0, size = 0] = key.shape.slice(2);
+    const [dquery, dkey, dvalue] = [query, key, value].map(({ data }) => arithmetic.floats(data.length)) as [
+      FloatStore,
+      FloatStore,
+      FloatStore,
+    ];
+    const [g, work, factor] = [
+      readFloats(dy).slice(),
+      arithmetic.floats(2),
+      arithmetic.attribute(attributes.scale),
+    ];
+    for (const { head, keyHead, shares, bent, scaled, attends } of attendingHeads(
+      [query, key, inputs[4]],
+      attributes,
+      arithmetic,
+    )) {
+      const [rows, ofKey, ofValue] = [head * time, keyHead * keys * size, keyHead * keys * valueSize];
+      attends.forEach((is, row) => {
+        if (is) return;
+        shares.fill(0, row * keys, (row + 1) * keys);
+        g.fill(0, (rows + row) * valueSize, (rows + row + 1) * valueSize);
+      });
+      const received = viewRows(g, rows * valueSize, valueSize);
+      multiply(dvalue, ofValue, viewColumns(shares, 0, keys), received, keys, time, valueSize);
+      const slopes = arithmetic.floats(shares.length);
+      const values = viewColumns(readFloats(value), ofValue, valueSize);
+      multiply(slopes, 0, received, values, time, valueSize, keys);
+      softmaxSlopes(shares, slopes, keys, work);
+      bent?.forEach((x, at) => {
+        bent[at] = x * x;
+        bent[at] = 1 - (bent[at] as number);
+        slopes[at] = (slopes[at] as number) * (bent[at] as number);
+      });
+      const scores = viewRows(slopes, 0, keys);
+      multiply(dquery, rows * size, scores, viewRows(readFloats(key), ofKey, size), time, keys, size);
+      const transposed = viewColumns(slopes, 0, keys);
+      multiply(dkey, ofKey, transposed, viewRows(scaled, rows * size, size), keys, time, size);
+    }
+    dquery.forEach((x, at) => {
+      dquery[at] = x * factor;
+    });
+    return [dquery, dkey, dvalue].map((slopes) => arithmetic.round(dtype, slopes));
   },
 };
