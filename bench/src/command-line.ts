@@ -71,6 +71,7 @@ const flags = {
   cuda: cudaFlag,
   target: targetFlag,
   devices: integer({ default: 1, help: "of that GPU, which divide each batch among them" }),
+  flashAttention: toggle({ help: "of XLA on CUDA and of `compile`: cuDNN's attention where it has kernels" }),
   threads: integer({ default: availableParallelism(), help: "of all sides" }),
   rounds: integer({ help: "fresh processes of each side; 3 unless given" }),
   warmup: integer({ help: "steps before the timed ones; 3 unless given" }),
@@ -92,7 +93,15 @@ type Values = FlagValues<typeof flags>;
 export interface BenchOptions
   extends Pick<
     Values,
-    "precision" | "seconds" | "idleSeconds" | "operators" | "largestBatch" | "quick" | "target" | "devices"
+    | "precision"
+    | "seconds"
+    | "idleSeconds"
+    | "operators"
+    | "largestBatch"
+    | "quick"
+    | "target"
+    | "devices"
+    | "flashAttention"
   > {
   readonly workloads: readonly SizedWorkload[];
   readonly scenarios: readonly string[];
@@ -147,12 +156,24 @@ export function parseCommandLine(
     throw new UsageError(`${unknown}: expected ${[...WORKLOADS, ...Object.keys(SCENARIOS)].join(", ")}`);
   }
   refuseCombinations(values);
-  const { backend: engine, device, threads, cuda, quick, rounds, warmup, steps, python, results } = values;
+  const {
+    backend: engine,
+    device,
+    threads,
+    cuda,
+    flashAttention,
+    quick,
+    rounds,
+    warmup,
+    steps,
+    python,
+    results,
+  } = values;
   return {
     ...values,
     workloads: workloads.filter((workload) => workload !== undefined),
     scenarios: words.filter((_, at) => workloads[at] === undefined),
-    choice: { engine, device, threads, ...(cuda === undefined ? {} : { cuda }) },
+    choice: { engine, device, threads, flashAttention, ...(cuda === undefined ? {} : { cuda }) },
     rounds: rounds ?? (quick ? 1 : 3),
     warmup: warmup ?? (quick ? 1 : 3),
     steps: steps ?? (quick ? 3 : 40),

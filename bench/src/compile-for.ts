@@ -4,10 +4,12 @@ import type { BenchOptions } from "./command-line.js";
 import { type CompiledWorkload, compiledTable, compileWorkload, formatCompiled } from "./compile-workload.js";
 import { PRECISIONS, type PrecisionName } from "./job.js";
 
+type CompileOptions = Pick<BenchOptions, "workloads" | "precision" | "devices" | "flashAttention">;
+
 /** Compiles each workload in float32 and in the precision, and prints a line each, then a table. */
 export async function compileFor(
   target: GpuTargetName,
-  { workloads, precision, devices }: Pick<BenchOptions, "workloads" | "precision" | "devices">,
+  { workloads, precision, devices, flashAttention }: CompileOptions,
 ): Promise<readonly CompiledWorkload[]> {
   const [wide, mixed] = PRECISIONS;
   const beside: readonly PrecisionName[] = [wide, precision === wide ? mixed : precision];
@@ -16,7 +18,7 @@ export async function compileFor(
   const steps: CompiledWorkload[] = [];
   for (const workload of workloads)
     for (const each of beside) {
-      const step = await compileWorkload(workload, each, { target, devices });
+      const step = await compileWorkload(workload, each, { target, devices, flashAttention });
       console.log(formatCompiled(step));
       steps.push(step);
     }

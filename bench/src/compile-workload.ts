@@ -1,6 +1,7 @@
 /** A workload's step compiled for a GPU that is not here, and what the compiler made of it. */
 import {
   compileStep,
+  type DevicelessOptions,
   formatProduct,
   type GpuTargetName,
   type ProductGroup,
@@ -21,10 +22,10 @@ export interface CompiledWorkload extends StepForGpu {
 export async function compileWorkload(
   workload: SizedWorkload,
   precision: PrecisionName,
-  { target, devices }: { readonly target: GpuTargetName; readonly devices: number },
+  options: Pick<DevicelessOptions, "target" | "devices" | "flashAttention">,
 ): Promise<CompiledWorkload> {
   const made = makeWorkload(workload);
-  const step = await compileStep({ target, devices }, async (backend) => {
+  const step = await compileStep(options, async (backend) => {
     const training = await made.train(backend, precisions[precision]());
     await training.step();
     await training.dispose();

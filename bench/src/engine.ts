@@ -17,7 +17,7 @@ const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Bac
   },
   openvino: ({ threads }) => openvino({ threads }),
   // Its plugin for processors takes all of their cores.
-  xla: ({ device }) => xla({ device } as XlaOptions),
+  xla: ({ device, flashAttention = false }) => xla({ device, flashAttention } as XlaOptions),
 };
 
 /** Opens the engine that is measured. @throws MP_BACKEND_UNAVAILABLE, MP_INVALID_ARGUMENT */

@@ -23,6 +23,8 @@ export interface EngineChoice {
   readonly threads: number;
   /** Options of ONNX Runtime on CUDA, such as `tf32`. */
   readonly cuda?: Readonly<Record<string, unknown>>;
+  /** Whether XLA on CUDA calls cuDNN's attention where it has kernels. */
+  readonly flashAttention?: boolean;
 }
 
 /** Time steps of one workload. */

@@ -3,7 +3,7 @@ import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { LSTM_FORMS } from "./basic-lstm.js";
 import { BOTTLENECK_NET_SIZES, bottleneckNet } from "./bottleneck-net.js";
-import { encoder } from "./encoder.js";
+import { attendingLayer, encoder } from "./encoder.js";
 import { tokenValues, uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
 import { mlp } from "./mlp.js";
@@ -73,6 +73,15 @@ describe("workloads", () => {
     const plain = await workload.trainPlain(await reference());
     for (const loss of safe) expect((await plain.step()) / workload.lossDivisor).toBeCloseTo(loss, 5);
     await plain.dispose();
+  });
+
+  it("encoder: learns the same with the operator attention", async () => {
+    const sizes = { batch: 2, time: 7, vocabulary: 13, size: 8, heads: 2, hidden: 12, layers: 2 };
+    const written = await losses(encoder(sizes), await reference(), 3);
+    const found = await losses(encoder(sizes, attendingLayer), await reference(), 3);
+    written.forEach((loss, step) => {
+      expect(found[step]).toBeCloseTo(loss, 5);
+    });
   });
 
   it("word model: learns the same with fewer products and with more", async () => {

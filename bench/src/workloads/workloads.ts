@@ -1,5 +1,5 @@
 import { BOTTLENECK_NET_SIZES, bottleneckNet } from "./bottleneck-net.js";
-import { ENCODER_SIZES, encoder } from "./encoder.js";
+import { attendingLayer, ENCODER_SIZES, encoder } from "./encoder.js";
 import { MLP_SIZES, mlp } from "./mlp.js";
 import { RESIDUAL_NET_SIZES, residualNet } from "./residual-net.js";
 import { WORD_MODEL_SIZES, wordModel } from "./word-model.js";
@@ -18,7 +18,7 @@ const kind = <S extends object>(sizes: S, make: (sizes: S) => Workload): Kind =>
   make: (given) => make(given as unknown as S),
 });
 
-export const WORKLOADS = ["w1", "w2", "w2-by-step", "w2-by-gate", "w3", "w4", "w5"] as const;
+export const WORKLOADS = ["w1", "w2", "w2-by-step", "w2-by-gate", "w3", "w4", "w4-attention", "w5"] as const;
 export type WorkloadName = (typeof WORKLOADS)[number];
 
 const kinds: Readonly<Record<WorkloadName, Kind>> = {
@@ -27,7 +27,8 @@ const kinds: Readonly<Record<WorkloadName, Kind>> = {
   "w2-by-step": kind(WORD_MODEL_SIZES, (sizes) => wordModel(sizes, "by step")),
   "w2-by-gate": kind(WORD_MODEL_SIZES, (sizes) => wordModel(sizes, "by gate")),
   w3: kind(RESIDUAL_NET_SIZES, residualNet),
-  w4: kind(ENCODER_SIZES, encoder),
+  w4: kind(ENCODER_SIZES, (sizes) => encoder(sizes)),
+  "w4-attention": kind(ENCODER_SIZES, (sizes) => encoder(sizes, attendingLayer)),
   w5: kind(BOTTLENECK_NET_SIZES, bottleneckNet),
 };
 

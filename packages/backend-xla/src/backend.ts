@@ -17,6 +17,7 @@ export interface EngineOptions {
   /** Whether runs take over the memory of the state that they replace. */
   readonly isDonating: boolean;
   readonly tf32: boolean;
+  readonly flashAttention?: boolean;
   /** Where compiled programs are kept, if they are. */
   readonly cache?: ProgramCache | undefined;
 }
@@ -58,13 +59,13 @@ export async function compileProgram(
   engine: EngineOptions,
   pool: ConstantPool,
 ): Promise<DeviceProgram> {
-  const { client, isDonating, tf32 } = engine;
+  const { client, isDonating, tf32, flashAttention = false } = engine;
   const module = writeModule({
     graph,
     bound,
     layout: state?.layout ?? NO_STATE,
     isDonating,
-    options: { tf32, isProcessor: deviceOf(client) === "cpu", devices: client.deviceCount },
+    options: { tf32, isProcessor: deviceOf(client) === "cpu", devices: client.deviceCount, flashAttention },
   });
   const executable = await compileKept(engine, module);
   try {

@@ -3,7 +3,7 @@ import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { xlaBackend } from "./backend.js";
 import { DEVICE_FLAGS, deviceOf } from "./flags.js";
 import { type Device, locatePlugin, openClient } from "./library.js";
-import { xlaManifest } from "./manifest.js";
+import { expectFlashDevice, xlaManifest } from "./manifest.js";
 import { probeOnce } from "./probe.js";
 import { ProgramCache } from "./program-cache.js";
 
@@ -27,6 +27,11 @@ export interface XlaOptions {
   readonly devices?: number;
   /** Whether products of float32 may round their operands to TF32's 10 bits. Default false. */
   readonly tf32?: boolean;
+  /**
+   * Whether attention of halves calls cuDNN's flash attention, which rounds the probabilities to the half and keeps no
+   * scores in memory. Only on `cuda`; compiled, not run. Default false.
+   */
+  readonly flashAttention?: boolean;
   /** A folder that keeps compiled programs for later processes; it is created if missing. Default: none are kept. */
   readonly cache?: string;
 }
@@ -39,6 +44,7 @@ const OPTIONS = {
   donate: withDefault(true, truth),
   devices: withDefault(1, count),
   tf32: withDefault(false, truth),
+  flashAttention: withDefault(false, truth),
   cache: optional(path),
 };
 
@@ -54,20 +60,20 @@ const OPTIONS = {
  * @throws MP_IO for a `cache` that cannot be created or that others can write
  */
 export async function xla(options: XlaOptions = {}): Promise<Backend> {
-  const { device, plugin, donate, devices, tf32, cache } = readOptions("xla", options, OPTIONS, {
-    example: '{ device: "cuda" }',
-  });
+  const read = readOptions("xla", options, OPTIONS, { example: '{ device: "cuda" }' });
+  const { device, plugin, donate, devices, tf32, flashAttention, cache } = read;
   const file = locatePlugin(plugin, device ?? "cuda", process.env);
   const client = await openClient(file, devices);
   try {
     const found = deviceOf(client);
     if (device !== undefined && found !== device)
       throw unusable(file, `is for ${client.platform}, and the device ${device} was asked for`);
-    const engine = { client, flags: DEVICE_FLAGS[found], isDonating: donate, tf32 };
+    if (flashAttention) expectFlashDevice("xla", found, devices);
+    const engine = { client, flags: DEVICE_FLAGS[found], isDonating: donate, tf32, flashAttention };
     const findings = await probeOnce(engine);
     const [fault] = findings.faults;
     if (fault !== undefined) throw unusable(file, `(${client.platform}) ${fault}`);
-    return xlaBackend(xlaManifest(client, findings, donate), {
+    return xlaBackend(xlaManifest(client, findings, donate, flashAttention), {
       ...engine,
       flags: findings.flags,
       cache: cache === undefined ? undefined : new ProgramCache(cache, client),

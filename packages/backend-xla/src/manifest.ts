@@ -1,5 +1,6 @@
-import { type BackendManifest, DTYPES } from "@mp/graph";
+import { type BackendManifest, DTYPES, opDTypes } from "@mp/graph";
 import { exactNumerics, libraryTolerance, opSupport } from "@mp/graph/backend";
+import { invalid } from "@mp/graph/internal";
 import { deviceOf } from "./flags.js";
 import type { Client } from "./pjrt/index.js";
 import type { Findings } from "./probe.js";
@@ -16,12 +17,34 @@ export const NATIVE: Omit<BackendManifest, "engine" | "device" | "profile" | "me
   eventLoop: "free",
 };
 
+/** With flash attention, its gradient is a node of the graph. */
+export const supportedOps = (flashAttention: boolean): BackendManifest["ops"] =>
+  flashAttention ? { ...NATIVE.ops, AttentionGradient: opDTypes.AttentionGradient } : NATIVE.ops;
+
+/**
+ * Refuses flash attention on devices that do not call cuDNN. Several would each compute all rows, since XLA does not
+ * divide the call.
+ * @throws MP_INVALID_ARGUMENT
+ */
+export function expectFlashDevice(what: string, device: BackendManifest["device"], devices: number): void {
+  if (device !== "cuda" || devices > 1)
+    throw invalid(
+      `${what}: flashAttention is for one device of cuda, got ${devices} of ${device}; leave it out`,
+    );
+}
+
 /** Makes the manifest from the plugin's answers. Every operator and every dtype is lowered. */
-export function xlaManifest(client: Client, { flushed }: Findings, isDonating: boolean): BackendManifest {
+export function xlaManifest(
+  client: Client,
+  { flushed }: Findings,
+  isDonating: boolean,
+  flashAttention = false,
+): BackendManifest {
   const subnormals = { ...exactNumerics.subnormals };
   for (const dtype of flushed) subnormals[dtype] = "flush";
   return Object.freeze({
     ...NATIVE,
+    ops: supportedOps(flashAttention),
     engine: { name: "xla", version: describeVersion(client) },
     device: deviceOf(client),
     subnormals,

@@ -13,6 +13,7 @@ import type { Bound } from "@mp/graph/backend";
 import { joinSums } from "./join-sums.js";
 import { lastPart } from "./last-part.js";
 import { liftConstants } from "./lift-constants.js";
+import { isFlash } from "./lowerings/attention.js";
 import { emitGraph } from "./lowerings/emit-graph.js";
 import { Packing } from "./packing.js";
 import {
@@ -68,7 +69,8 @@ export interface ProgramModule {
  * was. So it is if an index was out of range.
  */
 export function writeModule({ graph, bound, layout, isDonating, options }: ModuleParts): ProgramModule {
-  const lifted = liftConstants(joinSums(expandComposites(graph).graph));
+  const expanded = expandComposites(graph, (node) => !(options.flashAttention === true && isFlash(node)));
+  const lifted = liftConstants(joinSums(expanded.graph));
   const used = usedValues(lifted.graph);
   const inputs = lifted.graph.inputs.filter(({ value }) => used.has(value));
   const own = lifted.graph.inputs.slice(0, graph.inputs.length).filter(({ value }) => used.has(value));

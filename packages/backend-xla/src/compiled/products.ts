@@ -53,11 +53,16 @@ function libraryProduct(call: HloInstruction): Product {
   const result = call.shape.parts[0] ?? call.shape;
   const types = typesOf(call, result);
   const isConvolution = /conv/i.test(call.target);
+  const isAttention = /fmha/i.test(call.target);
   return {
     ...withWideSums(types),
     kind: call.target,
     mayUseTf32: isConvolution ? mayUseTf32(call) : mayCallUseTf32(call),
-    flops: isConvolution ? convolutionFlops(call) : callFlops(call, result),
+    flops: isConvolution
+      ? convolutionFlops(call)
+      : isAttention
+        ? attentionFlops(call)
+        : callFlops(call, result),
   };
 }
 
@@ -117,6 +122,12 @@ function callFlops(call: HloInstruction, result: HloShape): number {
   const summed = gemmConfig(call).dot_dimension_numbers?.["lhs_contracting_dimensions"] ?? [];
   const left = sizesOf(call.operands[0]);
   return 2 * countOf(result.sizes) * countOf(summed.map((axis) => left[Number(axis)] ?? 1));
+}
+
+/** Two products of [batch, time, heads, size] and the keys; five in the gradient, which computes the scores again. */
+function attentionFlops({ target, operands }: HloInstruction): number {
+  const [query, key] = [sizesOf(operands[0]), sizesOf(operands[1])];
+  return (/Backward/.test(target) ? 10 : 4) * countOf(query) * (key[1] ?? 0);
 }
 
 /**

@@ -4,6 +4,7 @@ import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/index.js";
 import { compileProducts, DEVICE_FLAGS } from "../flags.js";
 import { locateCompiler } from "../library.js";
+import { expectFlashDevice } from "../manifest.js";
 import { writeModule } from "../module.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
 import { Topology } from "../pjrt/topology.js";
@@ -32,6 +33,8 @@ export interface DevicelessOptions {
   readonly plugin?: string;
   /** Whether products of float32 may round their operands to TF32. Default: they may not. */
   readonly tf32?: boolean;
+  /** Whether attention of halves calls cuDNN's flash attention. Default: it does not. */
+  readonly flashAttention?: boolean;
   /** Whether a run takes over the memory of the state. Default: it does. */
   readonly donate?: boolean;
   /** How many of them run a program together. Default: one. */
@@ -47,6 +50,7 @@ const OPTIONS = {
   onCompiled: callback,
   plugin: optional(path),
   tf32: withDefault(false, truth),
+  flashAttention: withDefault(false, truth),
   donate: withDefault(true, truth),
   devices: withDefault(1, count),
   flags: optional(object),
@@ -66,12 +70,13 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
   const options = readOptions("deviceless", given, OPTIONS, { example: '{ target: "h200", onCompiled }' });
   const plugin = loadPlugin(locateCompiler(options.plugin, process.env));
   const target = GPU_TARGETS[options.target];
-  const { devices } = options;
+  const { devices, flashAttention } = options;
+  if (flashAttention) expectFlashDevice("deviceless", "cuda", devices);
   const place = { target_config: targetConfig(target), topology: `1x1x${devices}` };
   const topology = new Topology(plugin, place, devices);
   return defineBackend<ValueType, StateLayout>({
     name: "deviceless",
-    manifest: devicelessManifest(plugin),
+    manifest: devicelessManifest(plugin, flashAttention),
     upload: ({ dtype, shape }) => ({ dtype, shape }),
     download: (_, type) => zerosOf(type),
     bytes: () => 0,
@@ -82,7 +87,7 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
         bound,
         layout: state ?? new StateLayout({}),
         isDonating: options.donate,
-        options: { tf32: options.tf32, isProcessor: false, devices },
+        options: { tf32: options.tf32, isProcessor: false, devices, flashAttention },
       });
       const flags = { ...DEVICE_FLAGS.cuda, ...options.flags };
       const program = await compileProducts(flags, (chosen) => topology.compile(module.text, chosen));

@@ -23,6 +23,8 @@ export interface EmitterOptions {
   readonly isProcessor?: boolean;
   /** How many devices run the program together. */
   readonly devices: number;
+  /** Whether attention calls cuDNN's kernels where there are some. */
+  readonly flashAttention?: boolean;
 }
 
 /**

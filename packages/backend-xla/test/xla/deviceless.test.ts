@@ -10,7 +10,7 @@ import {
   trainer,
 } from "@mp/core";
 import { relu } from "@mp/core/ops";
-import { type DType, type Graph, GraphBuilder } from "@mp/graph";
+import { type DType, type Graph, GraphBuilder, type Value } from "@mp/graph";
 import { dense, meanSquaredError } from "@mp/nn";
 import { beforeAll, describe, expect, it } from "vitest";
 import {
@@ -204,6 +204,45 @@ describe("kernels of an H200", () => {
     });
     // Besides its weight, moments and gradient, twice read, and three of them written, a kernel is read and a gradient made.
     expect(stepFigures(step).bytes).toBeLessThan((8 + 3 + 2 + 1) * 4 * SIZE ** 2);
+  });
+});
+
+/** Attention and its gradient, of heads as layers make them. */
+function attention(dtype: DType): Graph {
+  const builder = new GraphBuilder();
+  const [dy, query, key, value] = ["dy", "query", "key", "value"].map((name) => {
+    const x = builder.input(name, { dtype, shape: [2, 128, 4, 64] }, "batch");
+    return builder.emitOne("Transpose", [x], { perm: [0, 2, 1, 3] });
+  }) as [Value, Value, Value, Value];
+  const attributes = { scale: 0.125, isCausal: true, softcap: 0 };
+  const y = builder.emitOne("Attention", [query, key, value], attributes);
+  const slopes = builder.emit("AttentionGradient", [dy, query, key, value], attributes);
+  const results = [y, ...slopes].map((x) => builder.emitOne("Transpose", [x], { perm: [0, 2, 1, 3] }));
+  return builder.finish(Object.fromEntries(results.map((x, index) => [`y${index}`, x])));
+}
+
+describe("attention, compiled for an H200", () => {
+  it.each(["f16", "bf16"] as const)(
+    "of %s is two calls of cuDNN, and nothing is transposed",
+    async (half) => {
+      const { kernelsByKind, products } = await compileGraph(attention(half), { flashAttention: true });
+      expect(kernelsByKind).toEqual({
+        "call __cudnn$fmhaSoftmax": 1,
+        "call __cudnn$fmhaSoftmaxBackward": 1,
+      });
+      const one = 2 * (2 * 128 * 4 * 64) * 128;
+      expect(products).toMatchObject([
+        { operands: [half, half], sum: "f32", flops: 5 * one },
+        { operands: [half, half], sum: "f32", flops: 2 * one },
+      ]);
+    },
+  );
+
+  it("of f32 is written out, and so is all of it unless that is asked for", async () => {
+    const { products } = await compileGraph(attention("f32"), { flashAttention: true });
+    expect(products.filter(({ kind }) => kind.includes("fmha"))).toEqual([]);
+    expect(products.reduce((sum, { count }) => sum + count, 0)).toBeGreaterThan(4);
+    await expect(compileGraph(attention("bf16"))).rejects.toMatchObject({ code: "MP_UNSUPPORTED" });
   });
 });
 
