@@ -1,5 +1,5 @@
 /** docs/webgpu-operators.md: what the WebGPU provider lacks of the vocabulary, and what is done instead. */
-import { type DType, type Op, opDTypes } from "@mp/graph";
+import { type DType, type Op, opDTypes, opTable } from "@mp/graph";
 import { pairKey } from "@mp/graph/backend";
 import { decodeModel } from "@mp/onnx";
 import { lowerGraph } from "../src/lower.js";
@@ -7,7 +7,9 @@ import type { Findings } from "../src/probe/findings.js";
 import { targetOf } from "../src/probe/findings.js";
 import { probeGraph } from "../src/probe/probe-graph.js";
 
-const OPS = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
+const OPS = (Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[]).filter(
+  ([op]) => opTable[op].parts === undefined,
+);
 
 /** Operators with the same entry in one row. */
 function rows(entries: readonly (readonly [entry: string, op: string])[]): readonly string[] {

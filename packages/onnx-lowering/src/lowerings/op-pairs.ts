@@ -1,10 +1,10 @@
-import { type DType, type Op, opDTypes } from "@mp/graph";
+import { type DType, OPS, type Op, opDTypes, opTable } from "@mp/graph";
 import { pairKey } from "@mp/graph/backend";
 import type { ProbePair } from "@mp/graph/probe";
 
-/** Every op in every dtype that it exists in. */
-export const opPairs: readonly ProbePair[] = Object.entries(opDTypes).flatMap(([op, dtypes]) =>
-  dtypes.map((dtype) => ({ op: op as Op, dtype })),
+/** Every op that engines get, in every dtype that it exists in. */
+export const opPairs: readonly ProbePair[] = OPS.filter((op) => opTable[op].parts === undefined).flatMap(
+  (op) => opDTypes[op].map((dtype) => ({ op, dtype })),
 );
 
 export const pairKeys = (dtypes: readonly DType[], ops: readonly Op[]): readonly string[] =>
