@@ -3,7 +3,6 @@ import {
   compileStep,
   type DevicelessOptions,
   formatProduct,
-  type GpuTargetName,
   type ProductGroup,
   type StepForGpu,
 } from "@mp/backend-xla/compile";

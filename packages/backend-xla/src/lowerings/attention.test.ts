@@ -22,12 +22,12 @@ function both(
   const all = [...operands, ...mask.map((shape) => input("mask", shape))];
   const given = { ...PLAIN, ...attributes };
   const y = builder.emitOne("Attention", all, given);
-  const [dquery, dkey, dvalue] = builder.emit("AttentionGradient", [dy, ...all], given) as [
+  const [toQuery, toKey, toValue] = builder.emit("AttentionGradient", [dy, ...all], given) as [
     Value,
     Value,
     Value,
   ];
-  return builder.finish({ y, dquery, dkey, dvalue });
+  return builder.finish({ y, toQuery, toKey, toValue });
 }
 
 describe("attention as cuDNN's", () => {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { EXACT_FLAGS } from "../../src/flags.js";
 import { openClient } from "../../src/library.js";
 import { settle, settleAll } from "../../src/pjrt/index.js";
-import { PLUGIN } from "./open.js";
+import { open, PLUGIN } from "./open.js";
 
 const f32 = { dtype: "f32", shape: [2] } as const;
 
@@ -41,4 +41,11 @@ it("gives the plugin's reason for a program that it does not take", async () => 
   });
   await expect(client.compile(NOTHING, { no_such_flag: true }, [])).rejects.toThrow(/no_such_flag/);
   client.close();
+});
+
+it("refuses cuDNN's attention for another device", async () => {
+  await expect(open({ flashAttention: true })).rejects.toMatchObject({
+    code: "MP_INVALID_ARGUMENT",
+    message: "xla: flashAttention is for one device of cuda, got 1 of cpu; leave it out",
+  });
 });
