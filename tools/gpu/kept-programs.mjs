@@ -11,7 +11,10 @@ const { mixedBfloat16, ops, sgd, tensor, trainer } = await load("core");
 
 const [device = "cpu"] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "mp-kept-programs-"));
-const x = tensor(Float32Array.from({ length: 64 }, (_, at) => at / 64), [8, 8]);
+const x = tensor(
+  Float32Array.from({ length: 64 }, (_, at) => at / 64),
+  [8, 8],
+);
 
 /** Trains two steps with the kept programs; returns the losses. */
 async function train() {
@@ -19,7 +22,8 @@ async function train() {
   const training = await trainer({
     backend,
     params: { w: x },
-    loss: (/** @type {any} */ { w }, /** @type {any} */ batch) => ops.reduceMean(ops.tanh(ops.matMul(batch.x, w))),
+    loss: (/** @type {any} */ { w }, /** @type {any} */ batch) =>
+      ops.reduceMean(ops.tanh(ops.matMul(batch.x, w))),
     optimizer: sgd({ learningRate: 0.5 }),
     precision: mixedBfloat16(),
   });

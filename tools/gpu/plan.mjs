@@ -175,8 +175,16 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
           ...xla("encoder", encoder, bfloat16),
           ...xla("ResNet-50", resnet, float16),
           // The other engine beside them, in the same run.
-          ...bench("xla", "encoder on ONNX Runtime", { workload: encoder, among: bfloat16, beside: NO_PEERS }),
-          ...bench("xla", "ResNet-50 on ONNX Runtime", { workload: resnet, among: float16, beside: NO_PEERS }),
+          ...bench("xla", "encoder on ONNX Runtime", {
+            workload: encoder,
+            among: bfloat16,
+            beside: NO_PEERS,
+          }),
+          ...bench("xla", "ResNet-50 on ONNX Runtime", {
+            workload: resnet,
+            among: float16,
+            beside: NO_PEERS,
+          }),
           ...xla("dense layers", sizes.dense, bfloat16),
           ...xla("word model", word(first), bfloat16),
           ...xla("word model, large", word(third), [FLOAT32, ...bfloat16]),

@@ -57,7 +57,9 @@ describe("the page", () => {
     });
     const compiled = [step("float32", ["f32", "f32"]), step("mixed_bfloat16", ["bf16", "bf16"])];
     const [, section = ""] = precisionReportPage({ ...few, compiled }).split('id="compiled"');
-    expect(section.match(/<th .*?<\/th>/g)?.join()).toMatch(/float32, NVIDIA H200.*mixed_bfloat16, NVIDIA H200/);
+    expect(section.match(/<th .*?<\/th>/g)?.join()).toMatch(
+      /float32, NVIDIA H200.*mixed_bfloat16, NVIDIA H200/,
+    );
     expect(section).toMatch(/bytes moved<\/td><td class="">3 GiB/);
     expect(section).toContain("5 of bf16 by bf16, summed in f32");
     expect(section).toContain("has not been run there");

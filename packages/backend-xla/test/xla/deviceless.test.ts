@@ -148,7 +148,10 @@ describe("products and casts of an H200", () => {
 
   it("leaves a small product without tiles to a library", async () => {
     const builder = new GraphBuilder();
-    const [x, y] = [[16, 64], [64, 3]].map((shape, at) => builder.input(`${at}`, { dtype: "f32", shape }, "batch"));
+    const [x, y] = [
+      [16, 64],
+      [64, 3],
+    ].map((shape, at) => builder.input(`${at}`, { dtype: "f32", shape }, "batch"));
     const graph = builder.finish({ z: builder.emitOne("MatMul", [x as Value, y as Value], {}) });
     const { products } = await compileGraph(graph);
     expect(products.map(({ kind, count }) => [/gemm/.test(kind), count])).toEqual([[true, 1]]);
