@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { CUDA_NEEDS, nvidiaFinding } from "../engines/cuda.js";
-import { ENGINE_NAMES, ENGINES } from "../engines/engine-table.js";
+import { ENGINE_NAMES, ENGINES, type StepDevice } from "../engines/engine-table.js";
 import {
   engineFinding,
   type FoundEngine,
@@ -17,7 +17,7 @@ import { nodeFinding } from "../machine/node-version.js";
 import { describeNvidia, type Nvidia } from "../machine/nvidia.js";
 import { processorFinding, systemFinding } from "../machine/processor.js";
 import { stepFinding } from "../step/step-finding.js";
-import type { StepDevice, StepTask } from "../step/step-task.js";
+import type { StepTask } from "../step/step-task.js";
 import { type StepOutcome, tryStep } from "../step/try-step.js";
 
 export interface DiagnoseOptions {

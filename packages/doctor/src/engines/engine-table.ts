@@ -1,4 +1,5 @@
-import type { StepDevice } from "../step/step-task.js";
+/** Where a step is tried. */
+export type StepDevice = "cpu" | "cuda" | "webgpu";
 
 export type EngineName = "ort" | "tfjs" | "openvino" | "xla";
 

@@ -1,7 +1,5 @@
 /** Messages to and from the child process: plain data. */
-import type { EngineName } from "../engines/engine-table.js";
-
-export type StepDevice = "cpu" | "cuda" | "webgpu";
+import type { EngineName, StepDevice } from "../engines/engine-table.js";
 
 export interface StepTask {
   readonly engine: EngineName | "reference";

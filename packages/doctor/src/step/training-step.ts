@@ -1,5 +1,6 @@
 import type { Backend } from "@mp/core";
-import type { StepAnswer, StepDevice, StepTask } from "./step-task.js";
+import type { StepDevice } from "../engines/engine-table.js";
+import type { StepAnswer, StepTask } from "./step-task.js";
 
 type Core = typeof import("@mp/core");
 
