@@ -41,7 +41,8 @@ export const DEVICE_FLAGS: Readonly<Record<BackendManifest["device"], Flags>> = 
 
 /**
  * Compiles with the flags. XLA's own products have no tiles for some small shapes, such as 16 by 64 by 3, and its flag
- * for the same results in every run lets no library step in. Such a program is compiled without them: libraries or plain kernels compute its products.
+ * for the same results in every run lets no library step in. Such a program is compiled without them: libraries or plain
+ * kernels compute its products.
  */
 export async function compileProducts<T>(flags: Flags, compile: (flags: Flags) => Promise<T>): Promise<T> {
   try {
