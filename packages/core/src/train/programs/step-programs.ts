@@ -57,6 +57,14 @@ export function initProgram(
   });
 }
 
+/** Traces over the state of a run and fed trees, for the engine of the run. */
+const traceStep = (
+  definition: StepDefinition,
+  state: TypeTree,
+  fed: Readonly<Record<string, TypeTree>>,
+  body: Parameters<typeof traceProgram>[1],
+): Program => traceProgram({ state: statePart(definition, state), fed, manifest: definition.manifest }, body);
+
 /** A whole step as one graph, for a single batch and no hook. */
 export function trainProgram(
   definition: StepDefinition,
@@ -64,8 +72,7 @@ export function trainProgram(
   batch: TypeTree,
   reports?: TraceReports,
 ): Program {
-  const { manifest } = definition;
-  return traceProgram({ state: statePart(definition, state), fed: { batch }, manifest }, (tree, fed) => {
+  return traceStep(definition, state, { batch }, (tree, fed) => {
     setRandomCounter(selectState(definition, tree).drawn);
     return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
   });
@@ -77,37 +84,29 @@ export function trainProgram(
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i32", shape: [] };
-  const [scale, manifest] = [SCALAR, definition.manifest];
-  return traceProgram(
-    { state: statePart(definition, state), fed: { batch, place, scale }, manifest },
-    (tree, fed) => {
-      setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
-      const { precision, rank } = definition;
-      const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
-      // Draws the numbers of this rank, but sums no losses of others.
-      const alone = rank === undefined ? undefined : { ...rank, size: 1 };
-      const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
-      return wholeStep(asked, tree, fed["batch"] as TensorTree);
-    },
-  );
+  return traceStep(definition, state, { batch, place, scale: SCALAR }, (tree, fed) => {
+    setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
+    const { precision, rank } = definition;
+    const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
+    // Draws the numbers of this rank, but sums no losses of others.
+    const alone = rank === undefined ? undefined : { ...rank, size: 1 };
+    const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
+    return wholeStep(asked, tree, fed["batch"] as TensorTree);
+  });
 }
 
 /** One pass over a microbatch. Further input: `scale`. Outputs: `weights` in storage dtype, `gradients` in f32. */
 export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
-  const [scale, manifest] = [SCALAR, definition.manifest];
-  return traceProgram(
-    { state: statePart(definition, state), fed: { batch, scale }, manifest },
-    (tree, fed) => {
-      const current = selectState(definition, tree);
-      setRandomCounter(current.drawn);
-      const pass = forwardBackward(definition, current, {
-        model: current.model,
-        batch: fed["batch"] as TensorTree,
-        scale: fed["scale"] as Tensor,
-      });
-      return { outputs: { weights: selectParameters(definition, current), gradients: pass.gradients } };
-    },
-  );
+  return traceStep(definition, state, { batch, scale: SCALAR }, (tree, fed) => {
+    const current = selectState(definition, tree);
+    setRandomCounter(current.drawn);
+    const pass = forwardBackward(definition, current, {
+      model: current.model,
+      batch: fed["batch"] as TensorTree,
+      scale: fed["scale"] as Tensor,
+    });
+    return { outputs: { weights: selectParameters(definition, current), gradients: pass.gradients } };
+  });
 }
 
 function wholeStep(
@@ -164,8 +163,7 @@ export function accumulateProgram(
   batch: TypeTree,
   reports?: TraceReports,
 ): Program {
-  const { manifest } = definition;
-  return traceProgram({ state: statePart(definition, state), fed: { batch }, manifest }, (tree, fed) => {
+  return traceStep(definition, state, { batch }, (tree, fed) => {
     const { window, ...rest } = selectState<WindowedState>(definition, tree);
     const isOnly = definition.accumulate === 1;
     setRandomCounter(isOnly ? rest.drawn : add(rest.drawn, window.micro));
