@@ -4,6 +4,7 @@ import {
   type Graph,
   type GraphNode,
   type Op,
+  opTable,
   type Value,
   validateGraph,
 } from "@mp/graph";
@@ -52,8 +53,8 @@ export interface WriteOptions {
 export function writeGraph(graph: Graph, options: WriteOptions = {}): OnnxModel {
   validateGraph(graph);
   const parts = new ModelParts();
-  const isPart = ({ op }: AnyNode): boolean => op === "AttentionGradient";
-  const decomposed = options.ownOps === "keep" ? graph : expandAttentions(graph, isPart);
+  const hasParts = ({ op }: AnyNode): boolean => opTable[op].parts !== undefined;
+  const decomposed = options.ownOps === "keep" ? graph : expandAttentions(graph, hasParts);
   const written = new ModelWriting(options, parts).graph(decomposed, options.name ?? "graph");
   return onnxModel(
     { ...written, initializers: parts.initializers },
