@@ -38,8 +38,8 @@ const FEWEST = 2;
 /**
  * Adds the elements of many tensors together. XLA computes the sum of each in two kernels, of which the second leaves
  * one number, so that the norm of a model's gradients takes as many small kernels as it has parameters. Here each tensor
- * is summed along all axes but its first, and what is left of all of them is one vector, which is summed at once. A row of zeros
- * times a matrix, by which core looks for infinities and NaN, is a sum like the others.
+ * is summed along all axes but its first, and what is left of all of them is one vector, which is summed at once. A row
+ * of zeros times a matrix, by which core looks for infinities and NaN, is a sum like the others.
  */
 export function joinSums(graph: Graph): Graph {
   const sums = findSums(graph);

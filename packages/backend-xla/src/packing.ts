@@ -33,7 +33,7 @@ export class Packing {
   /** Where each value is. */
   readonly locations: readonly Location[];
 
-  /** @param alone the indices of values that share no buffer, however small they are */
+  /** @param alone indices of values that get a buffer of their own, however small they are */
   constructor(types: readonly ValueType[], alone: ReadonlySet<number> = new Set()) {
     this.types = types;
     const groups: number[][] = [];

@@ -32,25 +32,22 @@ export async function compileStep(
   options: Omit<DevicelessOptions, "onCompiled">,
   train: (backend: Backend) => Promise<void>,
 ): Promise<StepForGpu> {
-  let last: CompiledGraph | undefined;
-  const onCompiled = (compiled: CompiledGraph): void => {
-    last = compiled;
-  };
-  const backend = await deviceless({ ...options, onCompiled });
+  const compiled: CompiledGraph[] = [];
+  const backend = await deviceless({ ...options, onCompiled: (graph) => compiled.push(graph) });
   try {
     await train(backend);
   } finally {
     await backend.dispose();
   }
   // The programs before it make the initial state.
-  const made = last as CompiledGraph | undefined;
-  if (made === undefined) throw invalid("compileStep: train must call a trainer's step");
+  const last = compiled.at(-1);
+  if (last === undefined) throw invalid("compileStep: train must call a trainer's step");
   const { name, published } = GPU_TARGETS[options.target];
   return {
     gpu: name,
-    nodes: made.graph.nodes.length,
-    compileMs: made.compileMs,
-    ...stepFigures(made.step),
-    ...stepBound(made.step, published),
+    nodes: last.graph.nodes.length,
+    compileMs: last.compileMs,
+    ...stepFigures(last.step),
+    ...stepBound(last.step, published),
   };
 }

@@ -37,7 +37,7 @@ export interface DevicelessOptions {
   readonly flashAttention?: boolean;
   /** Whether a run takes over the memory of the state. Default: it does. */
   readonly donate?: boolean;
-  /** How many of them run a program together. Default: one. */
+  /** Number of GPUs that run a program together. Default: one. */
   readonly devices?: number;
   /** Flags of XLA by name. They are added to those that the backend sets, and replace those of the same name. */
   readonly flags?: Flags;

@@ -108,8 +108,7 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, d
     groups: [1, group],
   };
   const type = resultType(node);
-  const sums = (own: readonly Operand[]): Operand =>
-    convolve(emitter, own[0] ?? x, own[1] ?? dy, type, convolution);
+  const sums = (a: Operand, b: Operand): Operand => convolve(emitter, a, b, type, convolution);
   // In the order of the weights that it is added to, which XLA would change otherwise.
   return [rowMajor(emitter, sumParts(emitter, [x, dy], type, sums))];
 };

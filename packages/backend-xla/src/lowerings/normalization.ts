@@ -46,8 +46,8 @@ export const mean = (emitter: Emitter, x: Operand, axes: readonly number[]): Ope
  * constant; for processors it does not see it, so that the mean of equal numbers is that number. Otherwise a guard would
  * keep XLA from making one kernel of a normalization.
  */
-export function average(emitter: Emitter, sum: Operand, count: number): Operand {
-  const terms = emitter.like(sum, count);
+export function average(emitter: Emitter, sum: Operand, termCount: number): Operand {
+  const terms = emitter.like(sum, termCount);
   if (!emitter.options.isProcessor) return emitter.binary("divide", sum, terms);
   const divisor = emitter.select(emitter.compare("EQ", sum, sum), terms, Number.NaN);
   return emitter.binary("divide", sum, divisor);

@@ -37,10 +37,9 @@ export function putRows(
   if (emitter.options.devices === 1 || operation !== "add" || !isFloat(dtype))
     return putOwnRows(emitter, x, places, updates, operation);
   const type: ValueType = { dtype: "f32", shape: shapeOf(x) };
-  const sum = sumParts(emitter, [places, emitter.convert(updates, "f32")], type, (own) => {
-    const zeros = emitter.splat("f32", 0, type.shape);
-    return putOwnRows(emitter, zeros, own[0] ?? places, own[1] ?? updates, "add");
-  });
+  const sum = sumParts(emitter, [places, emitter.convert(updates, "f32")], type, (own, added) =>
+    putOwnRows(emitter, emitter.splat("f32", 0, type.shape), own, added, "add"),
+  );
   return emitter.convert(emitter.binary("add", emitter.convert(x, "f32"), sum), dtype);
 }
 

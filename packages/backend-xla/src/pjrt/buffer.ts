@@ -26,7 +26,7 @@ export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
 
 /** A tensor in the memory of each device, which may still be being computed: the same on all, or its rows divided. */
 export class DeviceBuffer extends Resource<readonly bigint[]> {
-  /** That of each device's tensor. */
+  /** The type of the tensor on each device. */
   readonly type: ValueType;
   readonly #plugin: Plugin;
 
@@ -37,7 +37,7 @@ export class DeviceBuffer extends Resource<readonly bigint[]> {
     this.#plugin = plugin;
   }
 
-  /** On all devices together. */
+  /** Bytes on all devices together. */
   get sizeBytes(): number {
     return byteLength(this.type) * this.handle.length;
   }

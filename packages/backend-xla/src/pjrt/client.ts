@@ -90,8 +90,8 @@ export class Client {
   }
 
   /**
-   * Copies a tensor to every device, or an equal share of its rows to each. Its array may change after the call, though
-   * the copies may not be there yet.
+   * Copies a tensor to every device, or divides its rows equally among them. The caller may change the array after the
+   * call, even while it is still being copied.
    */
   upload({ dtype, shape, data }: HostTensor, isDivided = false): DeviceBuffer {
     const rows = (shape[0] ?? 1) / this.deviceCount;
@@ -114,12 +114,9 @@ export class Client {
   freeBytes(): number | undefined {
     if (!this.#tellsMemory) return undefined;
     try {
-      const free = this.#devices.map((device) => {
-        const stats = this.plugin.call("Device_MemoryStats", { device });
-        if (!stats.truth("bytes_limit_is_set")) throw new Error("internal: no limit");
-        return stats.number("bytes_limit") - stats.number("bytes_in_use");
-      });
-      return Math.min(...free);
+      const all = this.#devices.map((device) => this.plugin.call("Device_MemoryStats", { device }));
+      if (all.every((stats) => stats.truth("bytes_limit_is_set")))
+        return Math.min(...all.map((stats) => stats.number("bytes_limit") - stats.number("bytes_in_use")));
     } catch {
       // The function is there, and answers that it is not implemented.
     }

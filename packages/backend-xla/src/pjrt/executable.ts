@@ -10,7 +10,7 @@ const DELETER = koffi.proto("void (void *made)");
 
 interface Executed {
   readonly outputs: readonly DeviceBuffer[];
-  /** The events of the run's end on each device; the caller settles them. */
+  /** Events of the end of the run, one for each device; the caller settles them. */
   readonly done: readonly bigint[];
 }
 

@@ -10,36 +10,37 @@ import { namesText, typesText, typeText } from "./tensor-type.js";
 /** The declaration of the devices in a module. */
 export const devicesText = (devices: number): string => `sdy.mesh @mesh = <["devices"=${devices}]>`;
 
-/** Of a value whose rows are divided among the devices, or which is whole on each. */
+/** The sharding of a value: its rows divided among the devices, or all of it on each. */
 function shardingText(shape: Shape, isDivided: boolean): string {
   const axes = shape.map((_, axis) => (isDivided && axis === 0 ? '{"devices"}' : "{}"));
   return `<@mesh, [${axes.join(", ")}]>`;
 }
 
-/** The attribute of an argument or a result. */
+/** The sharding as an attribute of an argument or a result. */
 export const shardingAttribute = (shape: Shape, isDivided: boolean): string =>
   `sdy.sharding = #sdy.sharding${shardingText(shape, isDivided)}`;
 
 /**
- * Adds up what each device computes of its rows, in f32, and rounds the sum once: XLA by itself adds halves of different
- * devices as halves. One device computes it of all rows; so does each, if they cannot be divided.
+ * Sums, in f32, what each device computes from its own rows of two operands, and rounds the sum once. (XLA by itself
+ * adds halves of different devices as halves.) One device computes from all rows; so does every device, if the rows
+ * cannot be divided.
  * @param type of the result of `part`, and of the sum
- * @param part emits the function of rows
+ * @param part emits what is computed from rows of both operands
  */
 export function sumParts(
   emitter: Emitter,
-  operands: readonly Operand[],
+  operands: readonly [Operand, Operand],
   { dtype, shape }: ValueType,
-  part: (rows: readonly Operand[]) => Operand,
+  part: (a: Operand, b: Operand) => Operand,
 ): Operand {
   const { devices } = emitter.options;
-  if (devices === 1 || operands.some((x) => sizeOf(x, 0) % devices !== 0)) return part(operands);
+  if (devices === 1 || operands.some((x) => sizeOf(x, 0) % devices !== 0)) return part(...operands);
   const own = operands.map((x): ValueType => {
     return { dtype: dtypeOf(x), shape: shapeOf(x).with(0, sizeOf(x, 0) / devices) };
   });
   const body = emitter.region(
     own,
-    (rows) => [emitter.reshape(emitter.convert(part(rows), "f32"), [1, ...shape])],
+    ([a, b]) => [emitter.reshape(emitter.convert(part(a as Operand, b as Operand), "f32"), [1, ...shape])],
     "sdy.return",
   );
   const all: ValueType = { dtype: "f32", shape: [devices, ...shape] };

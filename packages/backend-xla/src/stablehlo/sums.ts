@@ -1,10 +1,11 @@
+import type { ValueType } from "@mp/graph";
 import type { Emitter } from "./emitter.js";
 import { dtypeOf, type Operand, shapeOf } from "./operand.js";
-import { arrayText, namesText, typesText } from "./tensor-type.js";
+import { arrayText, namesText, typesText, typeText } from "./tensor-type.js";
 
 /**
- * The sum of each operand, all of one type, along the same axes, which the results have no more. XLA makes two kernels
- * of a long sum, and no more than two of several in one operation.
+ * Sums each operand along the same axes, which are removed. All operands have one type. XLA makes two kernels of a long
+ * sum, and also only two of several sums in one operation.
  */
 export function sumTogether(
   emitter: Emitter,
@@ -19,12 +20,11 @@ export function sumTogether(
       emitter.binary("add", args[at] as Operand, args[operands.length + at] as Operand),
     ),
   );
-  const results = operands.map((x): Operand => {
-    const shape = shapeOf(x).filter((_, axis) => !axes.includes(axis));
-    return { name: x.name, type: { dtype: dtypeOf(x), shape } };
+  const types = operands.map((x): ValueType => {
+    return { dtype: dtypeOf(x), shape: shapeOf(x).filter((_, axis) => !axes.includes(axis)) };
   });
   return emitter.emitMany(
-    `"stablehlo.reduce"(${namesText(all)}) <{dimensions = ${arrayText(axes)}}> (${body}) : (${typesText(all)}) -> (${typesText(results)})`,
-    results.map(({ type }) => type),
+    `"stablehlo.reduce"(${namesText(all)}) <{dimensions = ${arrayText(axes)}}> (${body}) : (${typesText(all)}) -> (${types.map(typeText).join(", ")})`,
+    types,
   );
 }
