@@ -1,10 +1,8 @@
 // XLA's plugin for NVIDIA's GPUs, with the assembler that it calls; CUDA's and cuDNN's libraries are the machine's.
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { root } from "../workspace/packages.mjs";
 import { run, writeArchive } from "./archive.mjs";
-
-const PLUGIN = "/jax_plugins/xla_cuda13/xla_cuda_plugin.so";
 
 /**
  * @param {string} folder of the pack
@@ -13,7 +11,8 @@ const PLUGIN = "/jax_plugins/xla_cuda13/xla_cuda_plugin.so";
 export async function packXla(folder) {
   run(process.execPath, [join(root, "packages/libxla/dist/mp-libxla.js"), "install", "cuda13-compiler"]);
   const { locateInstalled } = await import(join(root, "packages/libxla/dist/index.js"));
-  const from = locateInstalled("cuda13-compiler", process.env).slice(0, -PLUGIN.length);
+  // The plugin lies two folders below.
+  const from = resolve(locateInstalled("cuda13-compiler", process.env), "../../..");
   const files = readdirSync(from, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name).slice(from.length + 1));

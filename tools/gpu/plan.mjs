@@ -156,8 +156,9 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
     { name: "ResNet-50", workload: resnet },
   ];
   const onTensorFlow = { flags: ["--backend", "tfjs"], beside: NO_PEERS };
-  /** @param {string} name @param {string} workload @param {readonly string[]} among */
-  const xla = (name, workload, among) => bench("xla", name, { workload, among, flags: ["--backend", "xla"] });
+  /** @param {string} name @param {string} workload @param {readonly string[]} among @param {readonly string[]} [beside] */
+  const xla = (name, workload, among, beside = PLAIN) =>
+    bench("xla", name, { workload, among, flags: ["--backend", "xla"], beside });
   const [bfloat16, float16] = [["mixed_bfloat16"], ["mixed_float16"]];
 
   // One job of each kind comes first: they fit into a loan of ten minutes with --rounds 1.
@@ -190,12 +191,7 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
           ...xla("word model, large", word(third), [FLOAT32, ...bfloat16]),
           ...xla("large products", sizes.products, bfloat16),
           ...conformance("xla", "xla", "xla/conformance"),
-          ...bench("xla", "encoder, torch.compile", {
-            workload: encoder,
-            among: bfloat16,
-            flags: ["--backend", "xla"],
-            beside: ["torch-compile"],
-          }),
+          ...xla("encoder, torch.compile", encoder, bfloat16, ["torch-compile"]),
           ...xla("encoder", encoder, [FLOAT32, ...float16]),
           ...xla("ResNet-50", resnet, [FLOAT32, ...bfloat16]),
         ]
