@@ -27,7 +27,7 @@ export function hostData(
   );
 }
 
-/** Whether tensors are made for their types alone. */
+/** True while only the types of new tensors are wanted. */
 let isSketch = false;
 
 /** Calls a function that makes tensors; all their elements are 0. For graphs whose structure alone is asked for. */

@@ -53,7 +53,10 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
   return [operands.length < 3 ? y : sum(y, scale(c, beta), shape)];
 };
 
-/** Whether a composite is expanded. An Einsum becomes products and sums: the engine's own takes only plain equations of two float operands. */
+/**
+ * Whether a composite is expanded. An Einsum becomes products and sums: the engine's own takes only plain equations of two
+ * float operands.
+ */
 export function isExpanded(node: AnyNode): boolean {
   if (!isNode(node, "Einsum")) return true;
   return !node.inputs.every(({ dtype }) => isFloat(dtype)) || equation(node) === undefined;

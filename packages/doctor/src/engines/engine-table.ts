@@ -1,4 +1,4 @@
-/** Where a step is tried. */
+/** A device that a step is tried on. */
 export type StepDevice = "cpu" | "cuda" | "webgpu";
 
 export type EngineName = "ort" | "tfjs" | "openvino" | "xla";
@@ -11,9 +11,9 @@ export interface Engine {
   readonly libraries: readonly string[];
   /** The library package that supports CUDA, if any. */
   readonly cudaLibrary: string | undefined;
-  /** Where a step is tried whatever the machine has. */
+  /** Devices that a step is always tried on, whether the machine has them or not. */
   readonly devices: readonly StepDevice[];
-  /** Those of the devices that a machine may lack, or whose library is installed by a command of its own. */
+  /** Devices whose failure is no problem: a machine may lack them, or a command of its own installs their library. */
   readonly optional: readonly StepDevice[];
   /** The shell command that installs it on a platform. */
   readonly install: (platform: NodeJS.Platform) => string;

@@ -26,7 +26,7 @@ export interface OpRow<K extends Op> {
   readonly sums?: K extends AddingOp ? true : never;
   /** Tolerance in ulps for a library's f32 kernel, by default 4. Halves always have 1. */
   readonly ulp?: number;
-  /** Why programs have its parts instead, for engines whose manifest does not say that they have a kernel. */
+  /** The reason why programs get the operator's parts, unless the engine's manifest lists a kernel for it. */
   readonly parts?: string;
   readonly flops: FlopsRule<K>;
 }

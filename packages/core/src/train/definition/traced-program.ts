@@ -36,7 +36,7 @@ export interface ProgramInputs {
   /** Trees of types by name. `state` is bound to the resident state; the others are fed at each run. */
   readonly state?: TypeTree;
   readonly fed?: Readonly<Record<string, TypeTree>>;
-  /** The engine's, whose kernels decide which operators are written as their parts; by default all that have any. */
+  /** The manifest of the engine: operators that it lists are not written as their parts. Default: it lists none of them. */
   readonly manifest?: BackendManifest;
 }
 
