@@ -44,6 +44,8 @@ const FOLDERS = {
   core: [
     // tensors as safetensors, in files or bytes
     ["checkpoint", ""],
+    // tensors in formats of 8 and 4 bits, and products of such tensors
+    ["quantize", ""],
     "cast", // mixed precision: policies, where casts go and why
     // the formats that optimizers store their state in
     ["optim/states", ""],
@@ -52,11 +54,12 @@ const FOLDERS = {
     // learning rates by step
     ["optim/schedules", "optim"],
     "precision", // presets of mixed precision, loss scalers, master weights
-    "train/weights", // what is done with trees of weights and of their optimizer state: masks of frozen parameters, the moving average, the parts of a divided update, shares below the range of a dtype; knows no run
+    "train/weights", // what is done with trees of weights and of their optimizer state: masks of frozen parameters, the moving average, the parts of a divided update, shares below the range of a dtype, numbers that are not finite; knows no run
     "train/definition", // what a step is: its definition, the loss's types, the training state and its slots, programs traced from them, results and warnings
     "train/metrics", // metrics of a whole data set: traced with a batch, accumulated on the host
+    "train/programs/finite", // whether what an update writes is finite, in as few checks as show it
     "train/programs", // what is traced: forward and backward, unscaling, update, the programs of a step, of evaluation and of prediction
-    "train/batch", // what the caller gives, checked: batches as an engine takes them, index ranges, finite numbers, the parts of the options
+    "train/batch", // what the caller gives, checked: batches as an engine takes them, index ranges, the parts of the options
     "train/callbacks", // what `fit` calls: the interface of callbacks, their checks, their states in checkpoints
     "train/data", // the loop over data: sources, the feed of steps, `fit`, `steps`, `evaluateAll`
     "train/compile", // programs compiled on the engine and kept, and the queue of calls
@@ -119,6 +122,8 @@ const FOLDERS = {
     "progress",
     "proto", // TensorBoard's messages, generated
     "tensor-board",
+    "mlflow", // MLflow's REST interface
+    "rate", // the search for a learning rate
   ],
   cli: [".", "corpus", "training"],
   conformance: [
@@ -139,7 +144,7 @@ const FOLDERS = {
     "suite",
     "entries",
   ],
-  data: [".", "boxes", "image", "prefetch", "rows", "shapes", "text"],
+  data: [".", "boxes", "image", "prefetch", "rows", "shapes", "tables", "text"],
   doctor: ["inspect", "machine", "engines", "step", "diagnosis", "print", "."],
   hub: ["."],
   "language-models": ["decoders", "generate", "tokenizer"],
@@ -147,7 +152,7 @@ const FOLDERS = {
   libtensorflow: ["."],
   libxla: ["."],
   mpi: [".", "command", "nccl"],
-  nn: [".", "metrics", "safetensors", "fields", "quantized", "adapters", "entries"],
+  nn: [".", "metrics", "safetensors", "fields", "quantized", "adapters", "timm", "entries"],
   onnx: [
     "proto", // ONNX's messages, generated
     ".", // files as models and back: element types, limits, external data, metadata

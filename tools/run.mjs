@@ -11,9 +11,13 @@ import { install, requireNode } from "./workspace/install.mjs";
  * @property {true} [checksFirst] `run` installs by itself, after it has checked the command line
  */
 
-/** By the name of the file in `commands`. @type {Readonly<Record<string, Command>>} */
+/** Commands by the name of the file in `commands`. @type {Readonly<Record<string, Command>>} */
 const COMMANDS = {
-  start: { does: "trains the word language model in float32, then in mixed precision", checksFirst: true },
+  start: {
+    usage: "[flags]",
+    does: "fine-tunes a small network in float32, mixed precision and float16 alone",
+    checksFirst: true,
+  },
   app: { usage: "NAME [flags]", does: "runs an app", checksFirst: true },
   bench: { usage: "[what] [flags]", does: "times training steps, see bench/README.md" },
   build: { usage: "[filter …]", does: "builds what is stale: everything, or what turbo's filters name" },
@@ -69,7 +73,7 @@ if (command === undefined) {
     console.error(`  ${`${known} ${usage}`.padEnd(36)}${does}`);
   process.exitCode = 2;
 } else {
-  // Loaded late: most commands use packages that are installed here.
+  // Imported late: most commands use packages that are installed here.
   if (!command.checksFirst) install();
   /** @type {{ run: (args: readonly string[], install: () => void) => unknown }} */
   const { run } = await import(`./commands/${name}.mjs`);

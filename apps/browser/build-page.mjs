@@ -38,7 +38,7 @@ async function bundle(programs, kept) {
     outdir: folder,
     bundle: true,
     minify: true,
-    // Parts that few need, such as the reference backend, are files of their own.
+    // Rarely needed parts, such as the reference backend, become separate files.
     splitting: true,
     format: "esm",
     platform: "browser",

@@ -18,7 +18,7 @@ import torch
 import transformers
 import peft
 from peft import LoraConfig, PeftModel, get_peft_model
-from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, Qwen2Config, Qwen3Config
+from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
 from peer import tokens
 
@@ -64,6 +64,15 @@ MODELS = {
         ),
         "dtype": torch.bfloat16,
         "lora": {"r": 2, "lora_alpha": 4, "target_modules": "all-linear"},
+    },
+    "mistral": {
+        "config": MistralConfig(
+            hidden_size=32, intermediate_size=56, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+            head_dim=6, vocab_size=97, max_position_embeddings=256, sliding_window=5,
+            rope_parameters={"rope_type": "default", "rope_theta": 1000000.0},
+        ),
+        "dtype": torch.bfloat16,
+        "lora": {"r": 2, "lora_alpha": 4},
     },
     # Without dropout, and with another scale of the scores in each layer.
     "gpt2": {

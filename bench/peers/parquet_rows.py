@@ -4,6 +4,7 @@
   python parquet_rows.py FOLDER
 """
 
+import decimal
 import json
 import pathlib
 import sys
@@ -60,4 +61,21 @@ flat = table.select(list(delta))
 pq.write_table(flat, folder / "delta.parquet", use_dictionary=False, column_encoding=delta)
 prefixes = {"text": "DELTA_BYTE_ARRAY"}
 pq.write_table(flat, folder / "prefixes.parquet", use_dictionary=False, column_encoding=prefixes)
+nulls = pa.table({"a": pa.array([None] * 300, pa.string()), "b": pa.array(range(300))})
+pq.write_table(nulls, folder / "nulls.parquet", compression="lz4")
+halves = pa.array([1.5, 65504, 5.96e-8, float("nan"), -0.0, float("inf")], pa.float16())
+split = {"x": "BYTE_STREAM_SPLIT"}
+pq.write_table(pa.table({"x": halves}), folder / "halves.parquet", use_dictionary=False, column_encoding=split)
+names = ["a.b", "c d", "é", "__proto__", "constructor", "toString", "", "a"]
+odd = [pa.array([at, None]) for at in range(7)] + [pa.array([{"b": "x", "__proto__": 1}, None])]
+pq.write_table(pa.table(odd, names=names), folder / "names.parquet")
+big = {
+    "int64": pa.array([2**53 - 1, 2**53 + 1]),
+    "uint64": pa.array([0, 2**64 - 1], pa.uint64()),
+    "decimal": pa.array([decimal.Decimal(12), decimal.Decimal(2**53 + 1)], pa.decimal128(38, 0)),
+    "cents": pa.array([decimal.Decimal("0.30"), decimal.Decimal("123456789012345678.90")], pa.decimal128(30, 2)),
+    "list": pa.array([[1], [2, 2**53 + 1]]),
+    "sound": pa.array([decimal.Decimal("0.30"), decimal.Decimal("-12.05")], pa.decimal128(7, 2)),
+}
+pq.write_table(pa.table(big), folder / "big.parquet")
 (folder / "rows.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))

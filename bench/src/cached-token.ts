@@ -1,6 +1,6 @@
 /**
- * Measures the milliseconds of a token with the cache, beside a whole forward pass at 512: `node
- * bench/dist/cached-token.js`. The model has 12 layers of 256 and new weights.
+ * Measures the milliseconds of a token with the cache, and of a whole forward pass over 512 tokens: `node
+ * bench/dist/cached-token.js`. The model has 12 layers of size 256 and new weights.
  */
 import { ort } from "@mp/backend-ort";
 import { float32, key, predictor, tensor } from "@mp/core";
@@ -36,7 +36,7 @@ const writer = await generator({ backend, model, params, precision, length: LENG
 
 const whole = (): Promise<unknown> => serving.predict({ ids: tensor(ids, [1, LENGTH]) } as never);
 
-// Both are compiled and warm before anything counts; then they take turns.
+// Tokens and whole passes alternate. The first round compiles and warms up both, and does not count.
 const text = writer.generate(ids.subarray(0, LENGTH - TOKENS), { temperature: 0, maxTokens: TOKENS });
 const wholes: number[] = [];
 const tokens: number[] = [];

@@ -1,4 +1,4 @@
-/** The program of a fresh process: does the one job in its argument and prints the answer as its last line. */
+/** The program of a fresh process. It does the one job in its argument, and prints the answer as its last line. */
 import { MpError } from "@mp/core";
 import { engineVersions, onEngine, precisions } from "./engine.js";
 import type { ChildJob, OwnStepReport, ProfileReport, Refusal, ScenarioReport } from "./job.js";

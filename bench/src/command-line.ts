@@ -108,7 +108,7 @@ export interface BenchOptions
   /** The peers to run for comparison. */
   readonly against: readonly PeerName[];
   readonly choice: EngineChoice;
-  /** Number of fresh processes per side. */
+  /** Number of fresh processes for our steps, and for each peer's. */
   readonly rounds: number;
   readonly warmup: number;
   readonly steps: number;
@@ -183,7 +183,7 @@ export function parseCommandLine(
   };
 }
 
-/** The words of `compile --target` but for the first. */
+/** The words to run, without the `compile` before `--target`; the default ones if none are given. */
 function chooseWords(given: readonly string[], { target }: Values): readonly string[] {
   if (target === undefined) return given.length === 0 ? EVERYTHING : given;
   const [first, ...workloads] = given;

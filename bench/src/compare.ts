@@ -1,4 +1,4 @@
-/** Compares ours with peers: fresh processes in turn, medians, and the ratio of the medians. */
+/** Compares the times of our steps with those of peers, in fresh processes that take turns, by the ratio of medians. */
 import { columnTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
 import type { OwnStepReport, StepJob, StepReport } from "./job.js";
@@ -24,9 +24,9 @@ export interface WorkloadResult {
   readonly precision: string;
   readonly threads: number;
   readonly runs: readonly SideRun[];
-  /** Median over processes of the median of each process, by side. */
+  /** Median over processes of each process's median step time, by side: `mp` or a peer. */
   readonly medianMilliseconds: Readonly<Record<string, number>>;
-  /** Our time divided by each peer's: a ratio of at most 1.05 counts as no slower. */
+  /** Our time divided by each peer's; a ratio of at most 1.05 counts as no slower. */
   readonly ratioOfMedians: Readonly<Record<string, number>>;
   readonly matrixGigaflops: number;
   /** The gain of each operator over float32, with `--operators`. */

@@ -6,7 +6,7 @@ import { PRECISIONS, type PrecisionName } from "./job.js";
 
 type CompileOptions = Pick<BenchOptions, "workloads" | "precision" | "devices" | "flashAttention">;
 
-/** Compiles each workload in float32 and in the precision, and prints a line each, then a table. */
+/** Compiles each workload in float32 and in a mixed precision, and prints a line each, then a table. */
 export async function compileFor(
   target: GpuTargetName,
   { workloads, precision, devices, flashAttention }: CompileOptions,

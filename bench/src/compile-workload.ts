@@ -1,23 +1,17 @@
-/** A workload's step compiled for a GPU that is not here, and what the compiler made of it. */
-import {
-  compileStep,
-  type DevicelessOptions,
-  formatProduct,
-  type ProductGroup,
-  type StepForGpu,
-} from "@mp/backend-xla/compile";
+/** Compiles a workload's step for a GPU that is not here, and formats what the compiler reports about it. */
+import { compileStep, type DevicelessOptions, formatProduct, type StepForGpu } from "@mp/backend-xla/compile";
 import { precisions } from "./engine.js";
 import type { PrecisionName } from "./job.js";
 import { markdownTable } from "./markdown-table.js";
 import { displayName, makeWorkload, type SizedWorkload } from "./workloads/workloads.js";
 
 export interface CompiledWorkload extends StepForGpu {
-  /** The workload as on the command line. */
+  /** The workload's name and sizes, written as on the command line. */
   readonly workload: string;
   readonly precision: PrecisionName;
 }
 
-/** Nothing runs: the trainer's first step compiles its program. */
+/** Compiles a workload's step, by a trainer's first step on an engine that compiles but runs nothing. */
 export async function compileWorkload(
   workload: SizedWorkload,
   precision: PrecisionName,
@@ -33,44 +27,42 @@ export async function compileWorkload(
 }
 
 const gigabytes = (bytes: number): string => `${(bytes / 1e9).toPrecision(3)} GB`;
-const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`;
+const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MiB`;
 const milliseconds = (time: number): string => `${time.toPrecision(3)} ms`;
 
-const productsText = (products: readonly ProductGroup[]): string =>
-  products.map((group) => `${group.count} ${formatProduct(group)}`).join(", ");
+/** Figures of a compiled step, as text by name; an empty text is left out of the line. */
+const FIGURES: Readonly<Record<string, (step: CompiledWorkload) => string>> = {
+  kernels: ({ kernels }) => String(kernels),
+  "nodes of the graph": ({ nodes }) => String(nodes),
+  "operations fused": ({ fusedNodes }) => String(fusedNodes),
+  "loops of unknown length, counted once": ({ unknownLoops }) =>
+    unknownLoops === 0 ? "" : String(unknownLoops),
+  "bytes moved": ({ bytes }) => gigabytes(bytes),
+  "bytes exchanged": ({ exchangedBytes }) =>
+    Object.entries(exchangedBytes)
+      .map(([kind, bytes]) => `${kind} ${gigabytes(bytes)}`)
+      .join(", "),
+  "memory of arguments": ({ memory }) => mebibytes(memory.arguments),
+  "temporary memory": ({ memory }) => mebibytes(memory.temporary),
+  products: ({ products }) => products.map((group) => `${group.count} ${formatProduct(group)}`).join(", "),
+  "bound of the bytes": ({ bytesMs }) => milliseconds(bytesMs),
+  "bound of the products": ({ productsMs }) => milliseconds(productsMs),
+  "bound of both, kernel by kernel": ({ boundMs }) => milliseconds(boundMs),
+  "compiled in": ({ compileMs }) => `${(compileMs / 1000).toFixed(1)} s`,
+};
 
-/** One line. */
+const title = ({ workload, precision }: CompiledWorkload): string => `${workload} ${precision}`;
+
+/** Formats a compiled step as one line. */
 export function formatCompiled(step: CompiledWorkload): string {
-  const { workload, precision, kernels, nodes, fusedNodes, bytes, exchangedBytes } = step;
-  const { memory, products, unknownLoops } = step;
-  const loops = unknownLoops === 0 ? "" : `, ${unknownLoops} loops of unknown length counted once`;
-  return [
-    `${workload} ${precision}: ${kernels} kernels of ${nodes} nodes, ${fusedNodes} operations fused${loops}`,
-    `${gigabytes(bytes)} moved`,
-    ...Object.entries(exchangedBytes).map(([kind, exchanged]) => `${kind} of ${gigabytes(exchanged)}`),
-    `memory ${megabytes(memory.arguments)} of arguments and ${megabytes(memory.temporary)} temporary`,
-    `products ${productsText(products)}`,
-    `bound ${milliseconds(step.boundMs)} (bytes ${milliseconds(step.bytesMs)}, products ${milliseconds(step.productsMs)})`,
-    `compiled in ${(step.compileMs / 1000).toFixed(1)} s`,
-  ].join("; ");
+  const texts = Object.entries(FIGURES).map(([name, text]) => [name, text(step)] as const);
+  const figures = texts.filter(([, text]) => text !== "").map(([name, text]) => `${name} ${text}`);
+  return `${title(step)}: ${figures.join("; ")}`;
 }
 
-/** A column a step, float32 beside mixed precision. */
-export function compiledTable(steps: readonly CompiledWorkload[]): string {
-  const rows: Readonly<Record<string, (step: CompiledWorkload) => string>> = {
-    "nodes of the graph": ({ nodes }) => String(nodes),
-    kernels: ({ kernels }) => String(kernels),
-    "operations fused": ({ fusedNodes }) => String(fusedNodes),
-    "bytes moved": ({ bytes }) => gigabytes(bytes),
-    "memory of arguments": ({ memory }) => megabytes(memory.arguments),
-    "temporary memory": ({ memory }) => megabytes(memory.temporary),
-    products: ({ products }) => productsText(products),
-    "bound of the bytes": ({ bytesMs }) => milliseconds(bytesMs),
-    "bound of the products": ({ productsMs }) => milliseconds(productsMs),
-    "bound of both, kernel by kernel": ({ boundMs }) => milliseconds(boundMs),
-  };
-  return markdownTable(
-    ["", ...steps.map(({ workload, precision }) => `${workload} ${precision}`)],
-    Object.entries(rows).map(([name, text]) => [name, ...steps.map(text)]),
+/** Formats a table with a column for each step. */
+export const compiledTable = (steps: readonly CompiledWorkload[]): string =>
+  markdownTable(
+    ["", ...steps.map(title)],
+    Object.entries(FIGURES).map(([name, text]) => [name, ...steps.map(text)]),
   );
-}

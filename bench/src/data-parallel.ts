@@ -1,8 +1,9 @@
 /**
- * `node dist/data-parallel.js [WORKLOAD] [--accumulate N] [--rounds N] [--steps N] [--precision float32] [--backend ort]`:
- * a step of two ranks of one thread each, with the whole optimizer and with a share of it (`shard: "optimizer"`), beside a
- * step of one rank of two threads, on the same number of samples, in fresh processes in turn; what the ranks keep; and
- * MPI's own all-reduce of as many bytes. It needs MPI: `npx --no mp-mpi install`.
+ * `node dist/data-parallel.js [WORKLOAD] [--accumulate N] [--rounds N] [--steps N] [--precision float32] [--backend
+ * ort]`: compares steps of one rank with two threads and of two ranks with one thread each, on the same number of
+ * samples, with and without `shard: "optimizer"`, in fresh processes that take turns. Also prints the memory of a
+ * rank's state, and the time of MPI's all-reduce for a buffer of the gradients' size. Needs MPI: `npx --no mp-mpi
+ * install`.
  */
 import { parseArgs } from "node:util";
 import { askRanks } from "./ask-ranks.js";
@@ -28,7 +29,7 @@ const whole = readWorkload(positionals[0] ?? "w2");
 if (engine === undefined || precision === undefined || whole === undefined)
   throw new RangeError("data-parallel: no such engine, precision or workload");
 
-/** The processes of one measurement: how many, on which workload, and whether they divide the optimizer. */
+/** The processes of one measurement: how many, on which workload, and whether they shard the optimizer. */
 interface Side {
   readonly ranks: 1 | 2;
   readonly workload: SizedWorkload;
@@ -62,7 +63,7 @@ for (let round = 0; round < Number(values.rounds); round++) {
 
 const milliseconds = ({ reports }: Side, key: "stepSeconds" | "allReduceSeconds" | "reductionSeconds") =>
   1000 * median(reports.map((report) => report[key]));
-/** The median of the rounds' quotients. */
+/** Formats the median over the rounds of `side`'s step time divided by `by`'s. */
 const times = (side: Side, by: Side): string =>
   median(
     side.reports.map(

@@ -1,4 +1,4 @@
-/** Runs a scenario: each of its parts in fresh processes, and the report of their medians. */
+/** Runs the parts of a scenario in fresh processes, and reports the medians. */
 import { columnTable } from "@mp/cli/training";
 import type { BenchOptions } from "./command-line.js";
 import type { ScenarioReport } from "./job.js";
@@ -41,7 +41,7 @@ export async function dissect(name: string, options: BenchOptions): Promise<Scen
     median(runs.filter((run) => run.part === part).map((run) => run.figures[figure] ?? Number.NaN));
   const figures = scenario
     .report(medianFigure)
-    // NaN: the engine does not report it.
+    // NaN means that the engine does not report the figure.
     .filter(({ value }) => !Number.isNaN(value))
     .map((figure) => ({ ...figure, value: toDecimals(figure.value, DECIMALS) }));
   return { scenario: name, title: scenario.title, threads: choice.threads, figures, runs };

@@ -16,7 +16,7 @@ const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Bac
     return tfjs({ tf: await loadTfjsNode({ device: device as "cpu" | "cuda" }) });
   },
   openvino: ({ threads }) => openvino({ threads }),
-  // Its plugin for processors takes all of their cores.
+  // XLA's plugin for processors uses all cores, whatever `threads` says.
   xla: ({ device, flashAttention = false }) => xla({ device, flashAttention } as XlaOptions),
 };
 

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 
 export const OUT_OF_MEMORY = "MP_OUT_OF_MEMORY";
 
-/** The process ended without an answer, or answered that it could not. */
+/** The process ended without an answer, or answered with an error. */
 export class ProcessFailed extends Error {
   override readonly name = "ProcessFailed";
   /** The answer's code; `MP_OUT_OF_MEMORY` also where the system killed the process. */
@@ -14,7 +14,7 @@ export class ProcessFailed extends Error {
   }
 }
 
-/** Starts a program, waits for its end and reads the last line of its output as JSON. @throws ProcessFailed */
+/** Starts a program, waits for its end and reads its last line of output in JSON. @throws ProcessFailed */
 export async function askProcess<R>(
   command: string,
   args: readonly string[],

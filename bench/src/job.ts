@@ -1,4 +1,4 @@
-/** Requests to a fresh process and its answers, as JSON: the only contract between all sides. */
+/** Requests to a fresh process and its answers, as JSON: all that our programs and the peers' agree on. */
 import type { OperatorTable } from "@mp/cli/training";
 import type { SizedWorkload } from "./workloads/workloads.js";
 
@@ -27,13 +27,13 @@ export interface EngineChoice {
   readonly flashAttention?: boolean;
 }
 
-/** Time steps of one workload. */
+/** Asks to time steps of one workload. */
 export interface StepJob extends SizedWorkload {
   readonly precision: PrecisionName;
   readonly threads: number;
   /** Steps before the timed ones. */
   readonly warmup: number;
-  /** Most steps to time. */
+  /** Largest number of steps to time. */
   readonly steps: number;
   /** Time limit: timing ends after this many seconds, once three steps have been timed. */
   readonly seconds: number;
@@ -51,7 +51,7 @@ export interface StepReport {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Our own report, with title and work. */
+/** Our own report, with the workload's title and its floating-point operations. */
 export interface OwnStepReport extends StepReport {
   readonly title: string;
   readonly matrixFlops: number;
@@ -81,7 +81,7 @@ export type ChildJob =
       readonly scenario: string;
       readonly part: string;
       readonly choice: EngineChoice;
-      /** Whether to do only a hundredth of the work, as a smoke test. */
+      /** Whether to do only a few steps, as a smoke test. */
       readonly quick: boolean;
     };
 

@@ -5,7 +5,7 @@ import type { StepJob } from "./job.js";
 import { ask } from "./side.js";
 import type { SizedWorkload } from "./workloads/workloads.js";
 
-/** The search ends when the batch is known to one part in this number. */
+/** The search ends when the largest batch is known to a sixteenth of it. */
 const PRECISION = 16;
 
 /**
@@ -34,7 +34,7 @@ export async function largestThatFits(
   return good;
 }
 
-/** The largest batch of each side, in the options' precision, by attempts in processes that take two steps. */
+/** Finds our largest batch and each peer's, in the options' precision, with processes that make two steps. */
 export async function largestBatches(
   workload: SizedWorkload,
   options: BenchOptions,

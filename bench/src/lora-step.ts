@@ -1,5 +1,5 @@
 /**
- * Measures a fine-tuning step of a Llama of 31 M parameters, as `peers/lora_step.py` takes it with peft: `node
+ * Measures a fine-tuning step of a Llama of 31 M parameters, as `peers/lora_step.py` does with peft: `node
  * bench/dist/lora-step.js --engine openvino --base bf16`. The base `full` is f32 and trained without adapters.
  */
 import { mkdtemp, rm } from "node:fs/promises";

@@ -4,7 +4,7 @@ import { availableParallelism, cpus, totalmem } from "node:os";
 /** The machine that a figure was measured on, which every result has. */
 export interface Machine {
   readonly processor: string;
-  /** Instruction sets that matrix products and halves depend on, as far as the system reports them. */
+  /** Instruction sets that matrix products and half dtypes depend on, as far as the system reports them. */
   readonly instructionSets: readonly string[];
   readonly cores: number;
   readonly memoryGigabytes: number;

@@ -1,8 +1,8 @@
 /**
  * `node dist/models.js FOLDER [model …] [--backend ort,tfjs,openvino] [--write]`: compares the models that
  * `peers/onnx_models.py` exported into that folder with PyTorch: forward within 1e-4, the losses of five steps within
- * 1e-4 in float32 and 1e-2 in mixed_float16; and written again by `exportOnnx`, run by plain onnxruntime-node.
- * `--write` puts the table into docs/onnx-models.md. Fails if a model is beyond a limit.
+ * 1e-4 in float32 and 1e-2 in mixed_float16. Also writes them again with `exportOnnx` and runs the files in plain
+ * onnxruntime-node. `--write` puts the table into docs/onnx-models.md. Fails if a model is beyond a limit.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
@@ -38,7 +38,7 @@ for (const engine of ENGINES.filter((name) => values.backend.split(",").includes
     const exported = await readExportedModel(folder, model);
     const found = await compareModel(backend, exported).catch((error: unknown) => {
       if (!MpError.is(error)) throw error;
-      // The line is one of this command.
+      // Removes the line of the caller, which is always this file.
       return error.message.replace(/ \(at [^)]*\)$/, "");
     });
     rows.push({ model, engine: backend.manifest.engine.name, exported, found });

@@ -1,8 +1,8 @@
 /**
- * `node dist/node-tests.js FOLDER [--list passed|refused|wrong] [--op NAME] [--backend ort|tfjs|openvino] [--write]`: the ONNX project's own node
- * tests, which `peers/onnx_node_tests.py` wrote into that folder, by the reference or by that engine. Prints the shares that pass, are
- * refused with a code, and are wrong; fails for a wrong number or an error without a code. `--write` puts the list of
- * operators into docs/onnx-operators.md.
+ * `node dist/node-tests.js FOLDER [--list passed|refused|wrong] [--op NAME] [--backend ort|tfjs|openvino] [--write]`:
+ * evaluates the ONNX project's node tests, which `peers/onnx_node_tests.py` wrote into that folder, on the reference or
+ * the given engine. Prints the shares that pass, are refused with a code, and are wrong; fails for a wrong number or an
+ * error without a code. `--write` puts the list of operators into docs/onnx-operators.md.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

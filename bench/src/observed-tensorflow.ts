@@ -17,7 +17,7 @@ export interface Observed {
   runs(): readonly ObservedRun[];
 }
 
-/** Every loaded model is copied to `folder` as `saved_model.pb`, replacing the last one. */
+/** Observes TensorFlow, and copies each model that it loads to `folder` as `saved_model.pb`. */
 export function observeTensorFlow(tf: TfjsNode, folder: string): Observed {
   const engine = tf.findBackend("tensorflow") as { readonly binding: Binding };
   const { binding } = engine;
@@ -33,7 +33,8 @@ export function observeTensorFlow(tf: TfjsNode, folder: string): Observed {
       return binding["runSavedModel"]?.(id, tensors, fed, fetched);
     },
   };
-  // As property descriptors: the addon's members are read-only, so an object that inherits them cannot assign to them.
+  // Uses property descriptors, since the addon's members are read-only: an object that inherits them cannot assign
+  // them.
   const observed: Binding = Object.create(binding, Object.getOwnPropertyDescriptors(own));
   return {
     tf: { version: tf.version, findBackend: () => ({ ...engine, binding: observed }) },

@@ -8,9 +8,9 @@ import type { SizedWorkload } from "./workloads/workloads.js";
 
 export interface OperatorGainRow {
   readonly op: string;
-  /** Null if the step in float32 has no such operator; it has no casts, for example. */
+  /** Null if float32 has no such operator, such as a cast, or spends less than 0.25 % of its time on it. */
   readonly float32Milliseconds: number | null;
-  /** Null if the step in the other precision has no such operator. */
+  /** Null in the same cases for the other precision. */
   readonly milliseconds: number | null;
   /** Fraction of the step's whole time in that precision, 0 … 1. */
   readonly share: number;
@@ -26,7 +26,7 @@ export type OperatorGain =
       /** Sums of all operators. */
       readonly float32Milliseconds: number;
       readonly milliseconds: number;
-      /** Operators above a quarter of a percent of the time in either, the most expensive in float32 first. */
+      /** Operators above a quarter of a percent of the time in either precision, the most expensive in float32 first. */
       readonly rows: readonly OperatorGainRow[];
     }
   | { readonly unsupported: string };

@@ -1,4 +1,4 @@
-/** Measures the CPU load of other processes: a timing under such load says nothing. */
+/** Measures the CPU load of other processes, because a timing under such load says nothing. */
 import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { toDecimals } from "./statistics.js";
@@ -51,7 +51,7 @@ export function isDisturbedBy(otherCores: number | null, wasIdle: boolean): bool
   return otherCores === null ? !wasIdle : otherCores > BUSY_CORES;
 }
 
-/** Resolves to true once the machine is idle, or to false after the limit. */
+/** Resolves to true once the machine is idle or if its load is unknown, or to false after the limit. */
 export async function idleMachine(limitSeconds: number): Promise<boolean> {
   const end = performance.now() + limitSeconds * 1000;
   for (;;) {

@@ -1,7 +1,8 @@
 /**
- * `node dist/scaling.js [--write]`: measures the all-reduce of W2's gradients between two ranks of this machine and W2's
- * step on one, simulates data-parallel steps up to 1024 ranks from them, and prints the page, or writes it into
- * docs/data-parallel-scaling.md. It needs MPI: `npx --no mp-mpi install`.
+ * `node dist/scaling.js [--write]`: measures a step of the LSTM workload W2 on one rank, and the all-reduce of its
+ * gradients between two ranks of this machine. From these two times it simulates data-parallel steps on up to 1024
+ * ranks, then prints the page, or with `--write` puts it into docs/data-parallel-scaling.md. The program needs MPI:
+ * `npx --no mp-mpi install`.
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

@@ -10,7 +10,7 @@ import {
   type StepReport,
 } from "./job.js";
 
-/** The name of our own side. */
+/** The name of our own steps in results, where peers have theirs. */
 export const OURS = "mp";
 export type SideName = typeof OURS | PeerName;
 
@@ -22,7 +22,7 @@ export const askChild = <R>(job: ChildJob, environment?: Readonly<Record<string,
 
 type Asked = Pick<BenchOptions, "choice" | "python">;
 
-/** Times steps of one side in a process of its own. @throws ProcessFailed */
+/** Times our steps, or those of a peer, in a process of its own. @throws ProcessFailed */
 export function ask(
   side: SideName,
   job: StepJob,

@@ -24,8 +24,8 @@ export async function milliseconds(work: Work): Promise<number> {
 }
 
 /**
- * Runs several works in turn, so that all see the same state of the machine, and returns the median milliseconds of
- * each.
+ * Calls several functions in turn, so that all see the same state of the machine, and returns the median
+ * milliseconds of each.
  */
 export async function interleave<K extends string>(
   works: Readonly<Record<K, Work>>,
@@ -34,13 +34,13 @@ export async function interleave<K extends string>(
   const names = Object.keys(works) as K[];
   const times = new Map<K, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round < warmup + steps; round++) {
-    // The order alternates, so that none always follows the same other one.
+    // The order alternates, so that no function always follows the same one.
     const order = round % 2 === 0 ? names : [...names].reverse();
     for (const name of order) await time(round < warmup ? [] : (times.get(name) ?? []), works[name]);
   }
   return Object.fromEntries(names.map((name) => [name, median(times.get(name) ?? [])])) as Record<K, number>;
 }
 
-/** The median milliseconds of one work. */
+/** The median milliseconds of one function. */
 export const medianTime = async (work: Work, counts: Counts): Promise<number> =>
   (await interleave({ work }, counts)).work;

@@ -6,4 +6,5 @@ export default preset({
   internal: "src/entries/internal.ts",
   metrics: "src/metrics/index.ts",
   safetensors: "src/safetensors/index.ts",
+  timm: "src/timm/index.ts",
 });

@@ -1,4 +1,4 @@
-/** Makes the pictures of docs/gallery.md: runs the command that follows each and photographs what it made. */
+/** Makes the pictures of docs/gallery.md: runs the command below each picture and takes a screenshot of the result. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -8,11 +8,11 @@ import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { openBrowser } from "./open-browser.js";
 
-/** A picture of the page: the figure's title, its file, and the app and flags of the command below it. */
+/** Matches a picture of the page: the figure's title, its file, and the app and flags of the command below it. */
 const PICTURE = /!\[([^\]:]+)[^\]]*\]\((\S+\.png)\)[^!]*?npm run app -- (\S+)(.*)/g;
-/** Pixels: a report on a phone has text that can be read in a picture as wide as a card. */
+/** Size of a phone in pixels. A report's text at this size is readable in a picture as wide as a card. */
 const PHONE = { width: 390, height: 844 };
-/** Sheets of pictures are 512 pixels wide: at a half or the whole of that no pixel of theirs is blurred. */
+/** Sheets of pictures are 512 pixels wide, so that their pixels stay sharp at that width and at half of it. */
 const STYLE = `body { margin: 0 } figure { margin: 0; width: 512px; max-height: 256px; overflow: hidden }
   figure:has(pre) { width: 400px; max-height: none } img { width: 256px; vertical-align: top } img:only-child { width: 512px }
   pre { margin: 0; padding: 14px; background: #fff; color: #1c2127; font: 12px/1.5 monospace; white-space: pre-wrap }`;
@@ -21,7 +21,7 @@ const IS_NEWS = /^\[mp\]|: step \d+\/|: written$/;
 
 /**
  * @param root of the repository, with every app built
- * @param names of apps; none are all
+ * @param names of apps; all apps if empty
  */
 export async function makeGallery(root: string, names: readonly string[]): Promise<void> {
   const text = readFileSync(join(root, "docs", "gallery.md"), "utf8");
@@ -48,7 +48,7 @@ async function shootServed(page: Page, args: readonly string[], path: string): P
   const [line] = await once(server.stdout, "data");
   await page.setViewportSize({ ...PHONE, width: 700 });
   await page.goto(String(line).split(" ")[0] ?? "");
-  // The networks read the drawing again at each 25 steps.
+  // The networks read the drawing again every 25 steps.
   await page.waitForFunction(() => Number(document.querySelectorAll("#facts td")[3]?.textContent) > 80);
   await page.locator(".drawing").screenshot({ path });
   server.kill();

@@ -1,18 +1,18 @@
-/** Finds parts of a built site that do not read well: tables on a telephone, long pages on a wide screen. */
+/** Finds parts of a built site that do not read well: tables on a phone, long pages on a wide screen. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { openBrowser } from "./open-browser.js";
 
-/** Widths of a telephone and of a wide screen, in pixels. */
+/** Width in pixels of a phone's screen; `WIDE` is the width of a computer's screen. */
 const WIDTH = 390;
 const WIDE = 1280;
 const SMALLEST_TEXT = 12;
 const HIGHEST_PAGE = 12_000;
-/** Number of characters; shorter pages are not too high. */
+/** Pages with fewer characters than this are never too high. */
 const LONG_TEXT = 90_000;
-/** The guide is read from top to bottom. */
+/** The guide may be higher, because it is read from top to bottom. */
 const MAY_BE_HIGHER = "docs/guide.html";
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -29,9 +29,9 @@ interface Reading {
 }
 
 /**
- * Opens each page that has a table narrow, and the longest ones wide.
+ * Opens each page with a table at the width of a phone, and the longest pages at the width of a wide screen.
  * @param folder the built site
- * @param isPage whether to look at its tables
+ * @param isPage whether to look at the tables of a file
  */
 export async function readNarrow(folder: string, isPage: (file: string) => boolean): Promise<Reading> {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" })

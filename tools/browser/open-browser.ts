@@ -1,4 +1,4 @@
-/** A real browser without a window. The one of @sparticuz/chromium comes whole with its package. */
+/** Opens a real browser without a window. The package @sparticuz/chromium contains a whole one. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ export interface OpenBrowser {
 
 export interface BrowserOptions {
   /**
-   * Pages get WebGPU: SwiftShader, which runs shaders on the processor and has no f16, or the machine's own GPU where
-   * `MP_WEBGPU` is `system`. Default false.
+   * Whether pages get WebGPU: SwiftShader, which runs shaders on the processor and has no f16, or the machine's own GPU
+   * where `MP_WEBGPU` is `system`. Default false.
    */
   readonly webgpu?: boolean;
 }
@@ -24,7 +24,7 @@ export async function openBrowser({ webgpu = false }: BrowserOptions = {}): Prom
   const executablePath = process.env["MP_CHROMIUM"] ?? (await unpack(folder, webgpu));
   const browser = await driver.launch({
     executablePath,
-    // The test ends what hangs; a busy machine takes longer than the driver's half a minute.
+    // Tests have time limits of their own; a busy machine takes longer than the driver's half a minute.
     timeout: 0,
     args: ["--no-sandbox", "--disable-dev-shm-usage", ...(webgpu ? webgpuFlags() : ["--disable-gpu"])],
   });
@@ -42,7 +42,7 @@ function webgpuFlags(): readonly string[] {
   return ["--enable-unsafe-webgpu", ...software];
 }
 
-/** The package unpacks to the system's temporary folder, where a run that was killed would leave half a browser. */
+/** Unpacks the browser into `folder`, because a killed run would leave half of it in the system's temporary folder. */
 async function unpack(folder: string, hasGraphics: boolean): Promise<string> {
   const before = process.env["TMPDIR"];
   process.env["TMPDIR"] = folder;

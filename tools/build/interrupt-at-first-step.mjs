@@ -1,5 +1,5 @@
-// Preloaded by tests: the process interrupts itself when it tells of its first step, as Ctrl-C would. A signal from the
-// test may come before that step, or after the last one.
+// Preloaded by tests: the process interrupts itself, as Ctrl-C would, when it reports its first step. A signal from the
+// test might come before that step, or after the last one.
 const { write } = process.stderr;
 process.stderr.write = /** @type {typeof write} */ (
   (/** @type {[string]} */ ...given) => {

@@ -6,7 +6,7 @@ export const preset = (/** @type {Record<string, string>} */ entry, { typeLibrar
   entry,
   format: /** @type {const} */ (["esm"]),
   target: "node20",
-  // A program whose `target` is older than a type of ours gets the library that declares it with the type.
+  // For a program whose `target` is older than a type that we use, names the library that declares the type.
   dts:
     declarations && typeLibrary !== "" ? { banner: `/// <reference lib="${typeLibrary}" />` } : declarations,
   sourcemap: true,
@@ -15,7 +15,7 @@ export const preset = (/** @type {Record<string, string>} */ entry, { typeLibrar
   external: [/^#/],
 });
 
-/** An app is run, not imported: one program, no declarations. */
+/** Builds an app: one program without declarations, because it is run and not imported. */
 export const appPreset = (/** @type {Record<string, string>} */ entry = { main: "src/main.ts" }) => ({
   ...preset(entry),
   dts: false,

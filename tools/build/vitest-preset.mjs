@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** `imports` of package.json name built files; tests run the sources, which are the types' files. */
+/** The `imports` of package.json name built files. Tests run the sources instead, which their `types` name. */
 const { imports = {} } = /** @type {{ imports?: Record<string, { types: string }> }} */ (
   JSON.parse(readFileSync("package.json", "utf8"))
 );
@@ -20,7 +20,7 @@ const sequence =
   seed === "" ? {} : { sequence: { shuffle: { files: true, tests: false }, seed: Number(seed) } };
 
 /**
- * Two cores: one worker per package, since turbo already runs packages in parallel. `npm test` counts from the JSON
+ * One worker per package, because turbo already runs packages in parallel on two cores. `npm test` counts from the JSON
  * report. Type tests (`*.test-d.ts`) are compiled by the check `types`, like all code, and are not run again here.
  */
 export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
@@ -31,15 +31,15 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },
-    // Each of these is a run of its own, in what the machine may lack.
+    // Each of these suites is run on its own, and needs what the machine may lack.
     exclude: SPECIAL.map(suiteFiles),
-    // Files that share a process leave nothing to each other.
+    // Files that share a process must not affect each other.
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,
     setupFiles: [fileURLToPath(new URL("vitest-setup.mjs", import.meta.url))],
     maxWorkers: 1,
-    // For tests that hang, not for slow ones: the machine may be busy with other things.
+    // Time limits are for tests that hang, not for slow tests, because the machine may be busy with other things.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     ...sequence,
@@ -48,7 +48,8 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
 });
 
 /**
- * For a package of many small files: they share one process and its modules, which takes half the time of a process each.
+ * For a package of many small test files. They share a process and its modules, which is twice as fast as a process
+ * each.
  * @param {readonly string[]} apart files that need a process of their own, such as those that measure memory
  * @param {Readonly<Record<string, string>>} [alias] files in the place of packages
  */
@@ -64,7 +65,7 @@ export const sharedPreset = (apart, alias = {}) => {
           resolve: resolving,
           test: { ...limits, name: "shared", isolate: false, include, exclude: [...exclude, ...apart] },
         },
-        // After the others, so that a random order leaves those in one process.
+        // Runs after the shared files, so that a random order keeps those in one process.
         {
           resolve: resolving,
           test: { ...limits, name: "apart", include: [...apart], sequence: { groupOrder: 1 } },
@@ -75,8 +76,8 @@ export const sharedPreset = (apart, alias = {}) => {
 };
 
 /**
- * The tests in `test/<suite>`, which need what a machine may lack: `npm test -- --<suite>` runs them, but for those of
- * `compiler`, which run the compiler on the packages' declarations: `npm run check -- types`.
+ * The tests in `test/<suite>`, which need what a machine may lack. `npm test -- --<suite>` runs them, except the suite
+ * `compiler`: `npm run check -- types` runs it, and it runs the compiler on the packages' declarations.
  * @param {string} suite one of `SPECIAL`
  * @param {Record<string, unknown>} [test]
  */

@@ -1,4 +1,4 @@
-/** Speeds up what takes tests the most time: stacks mapped frame by frame, arrays compared key by key. */
+/** Speeds up the slowest work in tests: mapping stacks frame by frame, and comparing arrays key by key. */
 import { expect } from "vitest";
 
 /** @typedef {(error: Error, frames: readonly NodeJS.CallSite[]) => string} Prepare */
@@ -45,7 +45,7 @@ const bytesOf = (value) =>
     ? new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
     : undefined;
 
-/** Arrays of one type and the same bytes are equal; others are left to the comparison of elements. */
+/** Arrays of one type with the same bytes are equal. Other arrays are compared element by element. */
 expect.addEqualityTesters([
   (a, b) => {
     const [one, other] = [bytesOf(a), bytesOf(b)];

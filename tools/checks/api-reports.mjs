@@ -1,16 +1,20 @@
 /**
  * Reports of what each entry of a public package exports, by API Extractor: `packages/<name>/api/<entry>.api.md`. A
- * change of a signature is a change of such a file, which is reviewed with the code.
+ * change of a signature thus shows as a change of such a file, which is reviewed with the code. The package's README
+ * ends in the same exports, for its readers.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { CompilerState, Extractor, ExtractorConfig } from "@microsoft/api-extractor";
 import { publicLibraries, root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
+import { withExports } from "./readme-exports.mjs";
 
 /** Entries for the other packages of this repository, whose names need no docstring. */
 const INTERNAL = /\/(internal|shared)\.api\.md$/;
+/** Entries that a README does not list. */
+const UNLISTED = /\/(internal|shared|command|worker)\.api\.md$/;
 const OFF = { default: { logLevel: /** @type {any} */ ("none") } };
 const COMPILER_OPTIONS = { types: ["node"], typeRoots: [join(root, "node_modules/@types")] };
 
@@ -39,7 +43,10 @@ function configuration({ path }, built, report) {
         reportTempFolder: join(root, "node_modules/.api", path),
         reportFileName: report,
       },
-      docModel: { enabled: false },
+      docModel: {
+        enabled: true,
+        apiJsonFilePath: join(root, "node_modules/.api", path, report.replace(/md$/, "json")),
+      },
       dtsRollup: { enabled: false },
       tsdocMetadata: { enabled: false },
       messages: {
@@ -52,17 +59,42 @@ function configuration({ path }, built, report) {
   });
 }
 
-/** One configuration for each entry that programs import. */
-const configurations = () =>
-  publicLibraries().flatMap((library) =>
-    Object.entries(library.manifest.exports ?? {}).flatMap(([entry, target]) => {
-      const { types } = /** @type {{ types?: string }} */ (target);
-      const report = entry === "." ? "index" : entry.slice(2).replaceAll("/", "-");
-      return types === undefined ? [] : [configuration(library, types, `${report}.api.md`)];
-    }),
-  );
+/**
+ * One configuration for each entry that programs import.
+ * @param {import("../workspace/packages.mjs").WorkspacePackage} library
+ */
+const configurations = (library) =>
+  Object.entries(library.manifest.exports ?? {}).flatMap(([entry, target]) => {
+    const { types } = /** @type {{ types?: string }} */ (target);
+    const report = entry === "." ? "index" : entry.slice(2).replaceAll("/", "-");
+    return types === undefined ? [] : [configuration(library, types, `${report}.api.md`)];
+  });
 
-/** @param {string} report @returns {readonly string[]} functions, classes, values and options that it calls undocumented */
+/**
+ * Compares the end of a package's README with its exports, or writes it.
+ * @param {import("../workspace/packages.mjs").WorkspacePackage} library
+ * @param {boolean} write
+ * @returns {boolean} whether they are the same now
+ */
+function readmeExports(library, write) {
+  const file = join(root, library.path, "README.md");
+  const entries = configurations(library).filter(({ reportFilePath }) => !UNLISTED.test(reportFilePath));
+  const readme = readFileSync(file, "utf8");
+  const listed = withExports(
+    readme,
+    entries.map(({ apiJsonFilePath, reportTempFilePath }) => ({
+      imported: join(library.name, basename(reportTempFilePath, ".api.md")).replace(/\/index$/, ""),
+      model: apiJsonFilePath,
+      report: reportTempFilePath,
+    })),
+  );
+  if (readme === listed) return true;
+  if (write) writeFileSync(file, listed);
+  console.log(`${library.path}/README.md: ${write ? "written" : "does not end in what it exports"}`);
+  return write;
+}
+
+/** @param {string} report @returns {readonly string[]} functions, classes, values and options without a docstring */
 function findUndocumented(report) {
   const documented = new Set();
   const names = new Set();
@@ -81,12 +113,13 @@ function findUndocumented(report) {
 /** Compares the reports with what is built, or writes them. @param {{ write: boolean }} options @returns {boolean} success */
 export function apiReports({ write }) {
   if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return false;
-  const entries = configurations();
+  const libraries = publicLibraries();
+  const entries = libraries.flatMap(configurations);
   const compilerState = CompilerState.create(/** @type {ExtractorConfig} */ (entries[0]), {
     additionalEntryPoints: entries.map(({ mainEntryPointFilePath }) => mainEntryPointFilePath),
   });
   const expected = new Set(entries.map(({ reportFilePath }) => reportFilePath));
-  const stale = publicLibraries()
+  const stale = libraries
     .map(({ path }) => join(root, path, "api"))
     .filter((folder) => existsSync(folder))
     .flatMap((folder) => readdirSync(folder).map((file) => join(folder, file)))
@@ -120,6 +153,7 @@ export function apiReports({ write }) {
       console.log(`${basename(join(reviewed, "../.."))}: ${name} has no docstring`);
     }
   }
+  problems += libraries.filter((library) => !readmeExports(library, write)).length;
   console.log(
     `${entries.length} entries, ${problems} problems${problems > 0 ? "; node tools/run.mjs api writes the reports" : ""}`,
   );

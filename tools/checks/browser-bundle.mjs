@@ -23,12 +23,12 @@ const common = /** @type {const} */ ({
   logLevel: "error",
 });
 
-/** @typedef {{ code: string; nodeImports: readonly string[] }} Bundle what imports a part of Node, and which */
+/** @typedef {{ code: string; nodeImports: readonly string[] }} Bundle `nodeImports`: imports of Node, with their files */
 
 /**
- * Bundles for a browser, in `node_modules/.browser`: `core.js` has every export of every entry of core, and the program
- * of the check `browser` with it, the smaller part; `page.js` has what the worker of `apps/browser` imports of core and
- * the writer of ONNX models. Needs the built packages.
+ * Bundles for a browser, in `node_modules/.browser`: `core.js` has every export of every entry of core, and the small
+ * program of the check `browser`; `page.js` has what the worker of `apps/browser` imports from core and from the writer
+ * of ONNX models. Needs the built packages.
  * @returns {Promise<{ core: Bundle; page: Bundle }>}
  */
 export async function bundleForBrowser() {
@@ -53,8 +53,8 @@ globalThis.result = run(${core});
 }
 
 /**
- * Exports what the page's worker imports of core and the writer at its start, itself and through the backend, the lowering
- * and the layers, as far as they use it. Not what it loads on demand.
+ * Writes a module that exports what the page's worker uses of core and the writer at its start, itself or through the
+ * backend, the lowering and the layers. Parts that it loads on demand are left out.
  * @returns {Promise<string>}
  */
 async function pageImports() {
@@ -80,7 +80,7 @@ async function pageImports() {
     .join("");
 }
 
-/** Keeps out parts that are loaded on demand: no bundler puts them in the file that a page loads at its start. */
+/** Keeps out parts that are loaded on demand, since no bundler puts them in the file that a page loads at its start. */
 const loadedOnDemand = {
   name: "parts that are loaded on demand",
   /** @param {import("esbuild").PluginBuild} build */
@@ -106,7 +106,7 @@ async function bundle(folder, name, contents, format, plugins = []) {
     minify: true,
     format,
     plugins,
-    // Left in the bundle, to be found and named.
+    // Imports of Node stay in the bundle, so that the check finds and names them.
     external: ["node:*", ...builtinModules],
     metafile: true,
   });

@@ -1,7 +1,7 @@
 // @ts-nocheck: `core` is every export of every entry of the package, as it was built.
 // What the check `browser` runs, in Node and in a bundle without Node.
 
-/** Trains, saves, resumes and refuses paths; what it returns is compared. */
+/** Trains, saves, resumes, and tries paths that must be refused; the check compares the results. */
 export async function run(core) {
   const { dynamicLossScale, mixedFloat16, reduceMean, reference, square, sub, tensor, trainer } = core;
   const { add, adamW, matMul, zeros } = core;
@@ -17,7 +17,7 @@ export async function run(core) {
   const y = tensor(Float32Array.of(-4, -1, 2, 5), [4, 1]);
   const first = await trainer(options);
   const losses = [];
-  // So many that the event loop gets turns in between.
+  // So many batches that the event loop gets turns in between.
   const { made } = await first.fit(new Array(100).fill({ x, y }), {
     onStep: ({ loss }) => void losses.push(loss),
   });

@@ -1,6 +1,6 @@
 /**
- * `@mp/core` in a browser: its bundle imports no part of Node, and trains on the reference backend where none of Node's
- * globals exist, with the same bits as in Node.
+ * Checks `@mp/core` for browsers: its bundle imports no part of Node, and trains on the reference backend where none of
+ * Node's globals exist, with the same bits as in Node.
  */
 
 import { join } from "node:path";
@@ -63,7 +63,7 @@ async function differences(bundle) {
 
 /**
  * @param {() => Promise<Awaited<ReturnType<typeof run>>>} call
- * @returns {Promise<Awaited<ReturnType<typeof run>> | Error>} an error of another realm as one of this
+ * @returns {Promise<Awaited<ReturnType<typeof run>> | Error>} an error is converted to one of this realm
  */
 async function outcome(call) {
   try {
@@ -89,7 +89,7 @@ async function everyExport() {
   return core;
 }
 
-/** Values of another realm as values of this. @param {unknown} value */
+/** Converts an array or a number to an array of this realm. @param {unknown} value */
 function plain(value) {
   return Array.from(/** @type {Iterable<number>} */ (typeof value === "number" ? [value] : value));
 }

@@ -1,6 +1,6 @@
 /**
- * A change of a package's source comes with a changeset: on a branch since it left main, on main since the newest
- * changeset; a merged branch is one change.
+ * Checks that a change of a package's source comes with a changeset. On a branch it looks at the changes since the
+ * branch left main; on main, since the newest changeset, with a merged branch as one change.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";

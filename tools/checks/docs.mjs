@@ -1,9 +1,9 @@
 /**
- * Every TypeScript block of the documentation: type checked together with strict options, then run, each file as one
- * program, against this checkout's packages. `console.log(x); // text` must print that text.
+ * Checks every TypeScript block of the documentation: its types with strict options, then the program of each file, run
+ * against this checkout's packages. `console.log(x); // text` must print that text.
  *
- * docs/pictures/PAGE-NAME.svg is the NAME.svg that the program of docs/PAGE.md writes, but for its numbers, which differ
- * from one processor to another: `node tools/checks/docs.mjs --pictures docs/PAGE.md` puts it there.
+ * docs/pictures/PAGE-NAME.svg must be the NAME.svg that the program of docs/PAGE.md writes, except for numbers, which
+ * differ between processors. `node tools/checks/docs.mjs --pictures docs/PAGE.md` updates it.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -25,16 +25,16 @@ const DOCUMENTS = /^(README|docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
 /** Packages that a reader installs from npm, and where this checkout has them. Their declarations are not ours to check. */
 const READERS_PACKAGES = {
-  "@huggingface/jinja": "packages/language-models",
-  "@huggingface/tokenizers": "apps/bert",
   "hyparquet-writer": "packages/data",
   "onnxruntime-node": "packages/backend-ort",
+  pyodide: "packages/language-models",
   sharp: "packages/data",
+  tokenizers: "apps/bert",
 };
 const PICTURES = "docs/pictures";
 const PRINTS = /^(\s*console\.log\(.*\);) \/\/ (.*)$/;
 
-/** Paths of Markdown files: only they are checked. */
+/** Paths of the Markdown files to check; all files if empty. */
 const only = new Set(process.argv.slice(2));
 const isWritingPictures = only.delete("--pictures");
 const files = repositoryFiles("*.md")
@@ -156,7 +156,7 @@ function withExpectations(file, source) {
   return `import { expectPrinted } from "./printed.mjs"; ${lines.join("\n")}`;
 }
 
-/** Replaces places in programs by those in the documents that they come from. @param {string} text */
+/** Replaces positions in programs by the positions in documents that they come from. @param {string} text */
 function inDocuments(text) {
   let said = text;
   for (const { file, name } of documents) {

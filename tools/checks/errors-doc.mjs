@@ -1,4 +1,4 @@
-/** docs/errors.md has one non-empty section per error code, in the order of the code list. */
+/** Checks that docs/errors.md has one non-empty section per error code, in the order of the code list. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import ts from "typescript";

@@ -1,4 +1,4 @@
-/** The program of docs/install.md, run against this checkout's packages; the check `pack` checks its types too. */
+/** Runs the program of docs/install.md against this checkout's packages; the check `pack` checks its types too. */
 import { turbo } from "../workspace/turbo.mjs";
 import { linkProject } from "./linked-project.mjs";
 import { readBlock } from "./marked-block.mjs";

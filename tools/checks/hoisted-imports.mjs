@@ -4,7 +4,7 @@ const IMPORT = /^import (type )?(?:\{([^}]*)\}|[^{};]*?) ?(?:from )?("[^"]+");/g
 export class HoistedImports {
   /** @type {Map<string, Map<string, { name: string; isType: boolean }>>} by quoted module, by local name */
   #named = new Map();
-  /** Declarations that are not of names. @type {Set<string>} */
+  /** Declarations without a list of names in braces. @type {Set<string>} */
   #others = new Set();
 
   /**

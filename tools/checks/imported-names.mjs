@@ -1,8 +1,8 @@
 import ts from "typescript";
 
 /**
- * Lists the names that a module imports, each once; `*` and default imports are refused, since no one can tell what
- * they take.
+ * Lists the names that a module imports, each once. Refuses `*` and default imports, which do not say what names they
+ * use.
  * @param {string} code
  * @returns {readonly { readonly name: string; readonly from: string }[]}
  */

@@ -1,8 +1,9 @@
-/** Names and sizes of files, and what every package, app and backend has. */
+/** Checks names and sizes of files, and that every package, app and backend has the files that it needs. */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { apps, libraries, manifestAt, publicLibraries, root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
+import { withoutExports } from "./readme-exports.mjs";
 import { stageProblems } from "./stages.mjs";
 
 const MAX_SOURCE_LINES = 400;
@@ -15,16 +16,19 @@ const FOLDERS_BY_NAME = {
   "packages/core/src/precision/": /^(loss-scaler|master-weights|precision)/,
 };
 const BACKEND_FILES = ["src/index.ts", "src/manifest.ts", "src/backend.ts"];
-/** The engine may need a browser or a library. */
+/** The suite's file is in a folder of its own if the engine needs a browser or a library. */
 const CONFORMANCE = /^test\/((browser|tensorflow|openvino|xla)\/)?conformance\.test\.ts$/;
-/** Tests, and tables with one row per operator and generated code, which are searched and not read from top to bottom. */
+/** Files that readers search instead of reading them whole: tests, tables with a row per operator, generated code. */
 const MAY_BE_LONG = /\.(test|test-d)\.ts$|-table\.ts$|_pb\.ts$/;
 const GRAB_BAG = /(^|\/)(utils?|helpers?|common|misc|manager|types)(\.[^/]*)?(\/|$)/;
 const KEBAB_CASE = /^\.?[a-z0-9]+(-[a-z0-9]+)*(\.(test|test-d|config|d))*\.(ts|mjs)$/;
 
 const files = repositoryFiles();
-/** @param {string} file */
-const countLines = (file) => readFileSync(join(root, file), "utf8").trimEnd().split("\n").length;
+/** Lines of a file; of a README without its exports. @param {string} file */
+const countLines = (file) =>
+  withoutExports(readFileSync(join(root, file), "utf8"))
+    .trimEnd()
+    .split("\n").length;
 /** @type {string[]} */
 const problems = [...stageProblems(root, files)];
 /** @param {boolean} holds @param {string} problem */

@@ -1,4 +1,4 @@
-/** Relative links of Markdown files lead somewhere, and the README links to every page of docs. */
+/** Checks that relative links of Markdown files have targets, and that the README links to every page of docs. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findBrokenLinks } from "../site/links.mjs";

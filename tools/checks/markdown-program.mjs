@@ -10,8 +10,9 @@ import { HoistedImports } from "./hoisted-imports.mjs";
 
 /**
  * @typedef {object} MarkdownProgram
- * @property {readonly string[]} checked what the compiler gets: what is visible everywhere, with one section each
- * @property {string} run all of it in one, but for the blocks that are only type checked
+ * @property {readonly string[]} checked programs for the compiler: one per section, each with the code that is visible
+ *   everywhere
+ * @property {string} run one program of all blocks, except those that are only type checked
  * @property {number} blocks
  * @property {readonly string[]} problems each beginning with its line
  */
@@ -41,7 +42,7 @@ export function extractProgram(markdown) {
     }
     return `${imports}${code.join("\n")}${sections > 0 ? "\n}" : ""}\nexport {};\n`;
   };
-  // A section that uses another's imports or names would not work for a reader who copies it.
+  // A section that needs the imports or names of another would not work for a reader who copies it.
   const own = [...new Set(blocks.map(({ section }) => section))].filter((section) => section > 0);
   return {
     checked: (own.length > 0 ? own : [0]).map((part) =>

@@ -1,6 +1,6 @@
 /**
- * Finds functions that are named by a participle (`painted`, `madeRun`) or as a getter in `Of` (`placeOf`): a function is
- * named by a verb, or by the noun that it returns.
+ * Finds functions whose name is a participle (`painted`, `madeRun`) or a getter that ends in `Of` (`placeOf`). A name
+ * must begin with a verb, or be the noun that the function returns.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 import { sourceFiles } from "./source-count.mjs";
 
-/** Words in `ed` that are not participles. */
+/** Words that end in `ed` and are not participles. */
 const NO_PARTICIPLE =
   /^(bed|bleed|breed|embed|exceed|feed|heed|need|proceed|red|seed|shed|shred|speed|succeed|weed)$/;
 const IRREGULAR = new Set(
@@ -43,7 +43,7 @@ function functionName(node) {
  * @typedef {object} NameForms
  * @property {number} functions
  * @property {readonly string[]} participles as `file:line name`
- * @property {readonly string[]} getters in `Of`, as `file:line name`
+ * @property {readonly string[]} getters that end in `Of`, as `file:line name`
  */
 
 /** @param {string} [folder] only files below it @returns {NameForms} of all source but tests */

@@ -1,4 +1,4 @@
-/** Whether every table of the built site reads well on a telephone, in a headless Chromium. */
+/** Checks that every table of the built site reads well on a phone, in a headless Chromium. */
 import { join } from "node:path";
 import { hasBrowser, importBrowserTool } from "../workspace/browser.mjs";
 import { root } from "../workspace/packages.mjs";

@@ -1,7 +1,7 @@
 /**
- * Checks what a user gets: packs every public package, types the README's commands in an empty folder with the tarballs
- * in the place of the packages' names, imports and requires each package there, then checks and runs the first
- * program, on other runtimes too, and lets the doctor look at the folder.
+ * Checks what a user gets: packs every public package, runs the README's commands in an empty folder with tarballs in
+ * place of package names, imports and requires each package there, then checks and runs the first program, on other
+ * runtimes too, and runs the doctor on the folder.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -66,7 +66,7 @@ const good =
   loads.every(Boolean) &&
   runByReadme(project) &&
   checksWithoutNodeTypes() &&
-  // Before its strict tsconfig.json is written, which the README's user does not have.
+  // Runs before the strict tsconfig.json is written, which the README's user does not have.
   run("npx", ["@mp/doctor"], { cwd: project }) &&
   checkProgram(project, readBlock("program")) &&
   runsEverywhere(project, join(work, "runtimes"));

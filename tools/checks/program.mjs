@@ -56,7 +56,7 @@ export function checkProgram(folder, source) {
 }
 
 /**
- * Runs the program in such a folder.
+ * Runs the program in a folder as for `checkProgram`.
  * @param {string} folder
  * @param {string} source TypeScript, whose types are not checked
  * @returns {boolean} whether it exits with 0 and prints something

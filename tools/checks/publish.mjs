@@ -1,6 +1,6 @@
 /**
- * A rehearsal of a release, on a copy of the last commit and with a registry on this machine: the next versions, pack,
- * publish every package, install by name as the README says in an empty folder, run its program.
+ * Rehearses a release, on a copy of the last commit and with a registry on this machine: sets the next versions, packs
+ * and publishes every package, installs them by name in an empty folder as the README says, and runs its program.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -97,7 +97,7 @@ try {
   const integrities = new Map();
   for (const { name, path } of packages) {
     const file = `${name.slice(1).replace("/", "-")}-${manifestIn(join(copy, path)).version}.tgz`;
-    // Provenance is a statement of the CI that publishes; here is none.
+    // The CI that publishes states the provenance; a rehearsal has none.
     const args = ["publish", join(tarballs, file), "--provenance=false", "--registry", registry.url];
     const hash = createHash("sha512").update(readFileSync(join(tarballs, file)));
     integrities.set(name, `sha512-${hash.digest("base64")}`);

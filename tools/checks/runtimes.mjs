@@ -1,6 +1,6 @@
 /**
- * The first program on other runtimes than this one, from their npm packages: the same digits on each. Linux on x64; other
- * systems are not tested.
+ * Checks that the first program prints the same digits on other runtimes, taken from their npm packages. Linux on x64;
+ * other systems are not tested.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { isLinuxX64 } from "../workspace/parts.mjs";
 import { run, userEnvironment } from "./user-project.mjs";
 
 /**
- * The package of each, pinned, and the command that runs a file.
+ * The pinned package of each runtime, and the command that runs a file.
  * @type {Readonly<Record<string, { package: string; command: readonly string[] }>>}
  */
 const RUNTIMES = {
@@ -66,7 +66,7 @@ function output(command, args, cwd) {
     encoding: "utf8",
     timeout: LIMIT_MS,
   });
-  // Bun breaks the lines of an object.
+  // Bun prints an object on several lines.
   if (status === 0) return stdout.replace(/\s+/g, " ").replaceAll(", }", " }").trim();
   console.error(`${command}: ${error?.message ?? stderr}`);
   return "";

@@ -1,5 +1,5 @@
 /**
- * The budget of source lines, then the sizes that .size-limit.json limits; two of them are of bundles for a
+ * Checks the budget of source lines, then the sizes that .size-limit.json limits; two of them are of bundles for a
  * browser, which are made here.
  */
 import { tool, turbo } from "../workspace/turbo.mjs";

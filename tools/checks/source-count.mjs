@@ -5,12 +5,12 @@ import { root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
 
 const BUDGET = "docs/decisions/budget.md";
-/** The budget in its file, with the words around it. */
+/** Matches the budget in the file that states it, with the words around it. */
 const STATED = /(at most \*\*)([\d ]+)(\*\* lines)/;
 
 const TEST = /(\.(test|test-d)\.[mt]s$)|(\/test\/)/;
 const CODE = /^(packages|apps|bench|tools)\/.*\.(ts|mts|mjs|js)$/;
-/** Code that no one here writes. */
+/** Code that is not written here: generated files and programs of peers. */
 const GENERATED = /_pb\.ts$|\/peers\//;
 
 /** Whether a file is code that someone here writes. */

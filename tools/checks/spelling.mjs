@@ -1,4 +1,4 @@
-/** American spelling, by cspell and the words of our own in spelling.txt, in everything that git knows. */
+/** Checks American spelling in all files that git knows, by cspell and our own words in spelling.txt. */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../workspace/packages.mjs";

@@ -1,12 +1,12 @@
 /**
- * Every stage that an operator passes through has one file per family of operators, named after the family: what an
- * operator does in a stage is found by its family's name.
+ * Checks that every stage of an operator has one file per operator family, named after the family. A reader then finds
+ * what an operator does in a stage by the name of its family.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const FAMILIES_FILE = "packages/graph/src/graph/families.ts";
-/** Files by stage, `*` for the family; with families of which the stage has nothing to say. */
+/** Files by stage, with `*` for the family; and the families that have no file in that stage. */
 const STAGES = /** @type {Readonly<Record<string, readonly string[]>>} */ ({
   "packages/graph/src/trace/ops/*.ts": [],
   "packages/graph/src/graph/infer/*.ts": [],

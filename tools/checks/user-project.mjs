@@ -1,5 +1,5 @@
 /**
- * Does what a user does by the README, in a folder that begins empty: the commands of its Install section, its program
+ * Follows the README as a user would, in a folder that begins empty: the commands of its Install section, its program
  * in TypeScript with the commands beside it, and the same text as an ES module and as CommonJS.
  */
 import { spawnSync } from "node:child_process";
@@ -41,9 +41,9 @@ function type(folder, command) {
 }
 
 /**
- * Types the README's Install section.
+ * Runs the commands of the README's Install section.
  * @param {string} folder made here
- * @param {(line: string) => string} change what a line becomes: where the packages come from
+ * @param {(line: string) => string} change replaces a command, such as to take the packages from elsewhere
  */
 export function installByReadme(folder, change) {
   mkdirSync(folder, { recursive: true });
@@ -52,7 +52,7 @@ export function installByReadme(folder, change) {
 }
 
 /**
- * Types what the README has beside its program, then runs the program as JavaScript.
+ * Runs the commands that the README has beside its program, then the program as JavaScript.
  * @param {string} folder in which the packages are installed
  */
 export function runByReadme(folder) {

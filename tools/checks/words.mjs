@@ -11,16 +11,16 @@ const { phrases, names, types, exempt, exemptNames } = JSON.parse(
 const LEFT_OUT = new RegExp(exempt.join("|"));
 const NAMES_LEFT_OUT = new RegExp(exemptNames.join("|"));
 
-/** A space of a phrase may be the end of a line in a comment. @param {string} phrase */
+/** The pattern of a phrase, in which a space also matches a line end in a comment. @param {string} phrase */
 const pattern = (phrase) => phrase.replace(/ /g, "\\s+(?:\\*\\s+|//\\s+)?");
 
 /** @param {readonly string[]} list */
 const matchAny = (list) => new RegExp(`(?<![\\w-])(?:${list.map(pattern).join("|")})(?![\\w-])`, "gi");
 const ALL = matchAny(Object.keys(phrases));
-/** A single word may be a name. */
+/** Matches phrases of several words only: a single word may be a name. */
 const SEVERAL_WORDS = matchAny(Object.keys(phrases).filter((phrase) => phrase.includes(" ")));
 const DECLARED = /\b(?:const|let|function|class|interface|type|readonly|static|get)\s+(\w+)/g;
-/** Commands for which npx would fetch whatever package has their name, where ours is not installed. */
+/** Commands for which npx would fetch a stranger's package of that name where ours is not installed. */
 const FETCHING = /npx mp-\w+/g;
 
 const files = repositoryFiles("*.md", "*.ts", "*.mjs").filter((file) => !LEFT_OUT.test(file));

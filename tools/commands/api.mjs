@@ -1,4 +1,4 @@
 import { apiReports } from "../checks/api-reports.mjs";
 
-/** Writes the reports of what the entries of packages export. */
+/** Writes the API reports: what each entry of the public packages exports. */
 export const run = () => (apiReports({ write: true }) ? 0 : 1);

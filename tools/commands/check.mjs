@@ -14,7 +14,7 @@ const CHECKS = {
   site: async () => (await (await import("./docs.mjs")).run()) === 0 && runCheck("narrow-site"),
 };
 
-/** Checks that are the program of their name in tools/checks. */
+/** Checks that are programs in tools/checks, of the same name. */
 const PROGRAMS = [
   "browser",
   "size",
@@ -26,7 +26,7 @@ const PROGRAMS = [
   "spelling",
   "words",
 ];
-/** Such programs that take minutes and a registry, so that they run only when named. */
+/** Programs that take minutes and need a registry, so that they run only when named. */
 const ON_REQUEST = ["pack", "publish"];
 const USUAL = [...Object.keys(CHECKS), ...PROGRAMS];
 

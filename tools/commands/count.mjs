@@ -2,8 +2,8 @@ import { nameForms } from "../checks/name-forms.mjs";
 import { countLines, lowerBudget, totalLines } from "../checks/source-count.mjs";
 
 /**
- * Prints the lines of source and tests by package; with `--write` the budget falls to their sum. With `--names [folder]`
- * it prints functions named by participles and getters in `Of` instead.
+ * Prints the lines of source and tests by package; `--write` lowers the budget to the sum of source lines. With
+ * `--names [folder]` it prints functions named by participles and getters that end in `Of` instead.
  */
 export function run(/** @type {readonly string[]} */ args) {
   if (args[0] === "--names") {

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { withoutExports } from "../checks/readme-exports.mjs";
 import { answersQuestions } from "../site/answers.mjs";
 import { findBrokenLinks } from "../site/links.mjs";
 import { writeReference } from "../site/reference.mjs";
@@ -29,18 +30,19 @@ const PAGES =
 /** The Markdown files of the repository that are pages. */
 const pages = () => repositoryFiles("*.md").filter((file) => PAGES.test(file));
 
-/** The path of a file of the repository in the site: a README is the page of its folder. @param {string} file */
+/** The path in the site of a page of the repository; a README becomes its folder's `index.md`. @param {string} file */
 const sitePath = (file) => file.replace(/(^|\/)README\.md$/, "$1index.md");
 
 /**
- * The page's text for the site: comments, which only the checks read, are left out, and links lead to pages. What is
- * no page, such as a source file, is named and not linked.
+ * The page's text for the site: comments, which only the checks read, and the exports of a package, which the reference
+ * has, are left out, and links lead to pages. A link to
+ * a file that is no page, such as a source file, is replaced by its label.
  * @param {string} file
  * @param {ReadonlySet<string>} known
  */
 function pageText(file, known) {
   const from = dirname(sitePath(file));
-  return readFileSync(join(root, file), "utf8")
+  return withoutExports(readFileSync(join(root, file), "utf8"))
     .replace(/<!--[\s\S]*?-->\n?/g, "")
     .replace(/\[((?:[^[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g, (link, label, target) => {
       const [path = "", anchor] = target.split("#");

@@ -3,7 +3,7 @@ import { fail } from "../workspace/fail.mjs";
 import { root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
 
-/** @param {readonly string[]} names of apps; none are all */
+/** @param {readonly string[]} names of apps; all apps if empty */
 export async function run(names) {
   if (!turbo(["build:js"], { filter: ["./apps/*"], quiet: true }))
     fail("gallery: an app did not build, see above");

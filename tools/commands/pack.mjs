@@ -9,8 +9,11 @@ export function run([folder, ...rest], install) {
     return fail("pack: takes the folder that the tarballs go to, as in npm run pack -- tarballs", 2);
   install();
   mkdirSync(resolve(folder), { recursive: true });
-  console.log("Building the public packages, declarations included; the first time takes a minute or two");
-  packAll(resolve(folder), (name, path) => console.log(`${name} ${relative(process.cwd(), path)}`));
+  console.log(
+    "Building the public packages, declarations included; the first time takes some minutes of processor time",
+  );
+  for (const [name, path] of packAll(resolve(folder), true))
+    console.log(`${name} ${relative(process.cwd(), path)}`);
   // Without ./ npm would take the path for a GitHub repository.
   console.log(`\nONNXRUNTIME_NODE_INSTALL=skip npm install ${resolve(folder)}/*.tgz onnxruntime-node`);
 }

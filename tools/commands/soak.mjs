@@ -8,18 +8,19 @@ import { environment, runNode, turbo } from "../workspace/turbo.mjs";
 
 /** @typedef {{ fraction: number; seed: number; only: readonly string[] }} SoakOptions */
 
-/** Tests that take their size from the environment, by their names here: the package and the file. */
+/** Tests that take their size from the environment: package and file, by the name of the soak. */
 const files = {
   "safetensors-fuzz": ["safetensors", "test/fuzz.test.ts"],
   "kill-while-saving": ["safetensors", "test/kill-while-saving.test.ts"],
   "kill-and-resume": ["core", "test/kill-and-resume.test.ts"],
   "resume-combinations": ["core", "test/trainer/resume.test.ts"],
   "steady-memory": ["core", "test/steady-memory.test.ts"],
+  "failing-trainings": ["nn", "test/failing-trainings.test.ts"],
   export: ["backend-ort", "test/random-exports.test.ts"],
   "wrong-backends": ["conformance", "test/wrong-backends"],
 };
 
-/** Cases of the conformance suite on each engine: those that the suite leaves out, or all, which only its name asks for. */
+/** Soaks that run conformance cases on each engine: cases that the suite leaves out, or all (only if named). */
 const CASES = { cases: "left-out", suite: "all" };
 const soaks = [...Object.keys(files), ...Object.keys(CASES)];
 
@@ -48,7 +49,7 @@ function soakOptions(args) {
   }
 }
 
-/** How each engine's package is opened, from its folder. */
+/** Each engine's folder in packages, and the expression that opens its backend, where `m` is its module. */
 const opened = {
   ort: { folder: "backend-ort", backend: "m.ort()" },
   tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
@@ -57,7 +58,7 @@ const opened = {
   "ort on webgpu": { folder: "backend-ort", backend: 'm.ort({ device: "webgpu" })' },
 };
 
-/** The oracle, and engines whose package is built and whose native library opens here. */
+/** The reference, and the engines whose package builds and whose native library opens here. */
 function engines() {
   const found = Object.entries(opened).filter(([name, { folder, backend }]) => {
     const path = join(root, "packages", folder);

@@ -80,9 +80,9 @@ function stepsOptions(args) {
 }
 
 /**
- * Compares the hash of every emitted step with those in tools/steps/hashes.txt: W1 to W4 in three precisions and every
- * app at a small size, on each engine.
- * @param {readonly string[]} args `--write` puts them there; names choose programs
+ * Compares the hash of every emitted step with those in tools/steps/hashes.txt: the benchmark's workloads W1 to W4 in
+ * three precisions and every app at a small size, on each engine.
+ * @param {readonly string[]} args `--write` writes the hashes there; names choose programs
  * @param {() => void} install
  * @returns {number} exit code
  */

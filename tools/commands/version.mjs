@@ -4,7 +4,7 @@ import { nextVersions } from "../workspace/next-versions.mjs";
 import { root } from "../workspace/packages.mjs";
 import { environment } from "../workspace/turbo.mjs";
 
-/** The next version of all packages, and their changelogs, from the changesets. */
+/** Writes the next version of all packages, and their changelogs, from the changesets. */
 export function run() {
   const options = { cwd: root, env: environment, stdio: /** @type {const} */ ("inherit") };
   if (!nextVersions(root, () => spawnSync("changeset", ["version"], options).status === 0))

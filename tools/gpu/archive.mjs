@@ -4,7 +4,7 @@ import { closeSync, openSync, readFileSync, readSync, rmSync, statSync, writeFil
 import { basename, join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 
-/** Larger files are often refused where files have to be transferred. */
+/** Largest size of a piece of an archive, because many ways to transfer files refuse larger files. */
 export const MAX_PIECE_BYTES = 60_000_000;
 
 /**
@@ -18,7 +18,7 @@ export const MAX_PIECE_BYTES = 60_000_000;
 export function writeArchive(path, from, files, options = []) {
   const list = `${path}.list`;
   writeFileSync(list, files.map((file) => `${file}\n`).join(""));
-  // Keeps links as links, and leaves out owners and names of this machine.
+  // Keeps links as links, and leaves out this machine's owners and names.
   const whose = ["--owner=0", "--group=0", "--numeric-owner", "--sort=name"];
   run("tar", ["-C", from, "--no-recursion", ...whose, ...options, "-czf", path, "-T", list]);
   rmSync(list);
@@ -47,7 +47,7 @@ function split(path) {
 /** @param {string} path @param {"sha256" | "sha512"} algorithm */
 export const hashFile = (path, algorithm) => createHash(algorithm).update(readFileSync(path)).digest();
 
-/** Sums in the form that `sha256sum -c` reads. @param {string} folder @param {readonly string[]} paths */
+/** Writes sums in the form that `sha256sum -c` reads. @param {string} folder @param {readonly string[]} paths */
 export function writeSums(folder, paths) {
   const lines = paths.map((path) => `${hashFile(path, "sha256").toString("hex")}  ${basename(path)}\n`);
   writeFileSync(join(folder, "SHA256SUMS"), lines.join(""));
@@ -56,7 +56,7 @@ export function writeSums(folder, paths) {
 /** The Python whose pip fetches wheels. */
 export const python = process.env["PEER_PYTHON"] ?? "python3";
 
-/** Fetches wheels alone into a folder. @param {string} folder @param {readonly string[]} args what, and for which Python */
+/** Fetches wheels alone, without dependencies. @param {string} folder @param {readonly string[]} args of pip download */
 export const fetchWheels = (folder, args) =>
   run(python, [
     ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],

@@ -1,6 +1,6 @@
-// A process of its own: every `share`-th case of the suite on the device, from `offset` on, so that several processes
-// share it. Each case is a line as soon as it ends, a failure with its message, and the last line says how long it took:
-// whatever ends the process, the cases before are known.
+// Runs every `share`-th case of the suite on the device, from `offset` on, so that several processes can share the
+// suite. Prints a line for each case as soon as it ends, a failure with its message; the last line says how long it
+// took. So if the process ends early, the results of earlier cases are known.
 import { writeSync } from "node:fs";
 import { openBackend } from "./engine.mjs";
 
@@ -22,5 +22,5 @@ await runConformance({
     said(`case ${status} ${id}${status === "failed" ? ` ${JSON.stringify(detail)}` : ""}`),
 });
 said(JSON.stringify({ seconds: (performance.now() - began) / 1000 }));
-// CUDA's libraries may hang in their own end, and ignore SIGTERM.
+// CUDA's libraries may hang when a process exits, and ignore SIGTERM.
 process.kill(process.pid, "SIGKILL");

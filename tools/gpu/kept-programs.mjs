@@ -1,5 +1,5 @@
-// A separate process: whether XLA loads a program that an earlier client compiled and kept on disk. One that does not
-// load is compiled and written again.
+// A separate process: tests whether XLA loads a program that an earlier client compiled and kept on disk. A program that
+// does not load is compiled and written again.
 import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -34,7 +34,7 @@ async function train() {
   return losses;
 }
 
-/** The files by name, with their number in the file system, which changes when they are written again. */
+/** The files by name, with their inode numbers, which change when they are written again. */
 const listFiles = () => readdirSync(folder).map((name) => `${name} ${statSync(join(folder, name)).ino}`);
 
 try {
@@ -46,5 +46,5 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-// CUDA's libraries may hang in their own end, and ignore SIGTERM.
+// CUDA's libraries may hang when a process exits, and ignore SIGTERM.
 process.kill(process.pid, "SIGKILL");

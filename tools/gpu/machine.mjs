@@ -2,7 +2,7 @@ import { arch, cpus, release, totalmem } from "node:os";
 import { runProcess } from "./process.mjs";
 
 /**
- * The first line that a command prints; if the machine lacks it, stderr says why, which is no failure here.
+ * The output of a command; undefined if it fails, since the machine may lack the command.
  * @param {string} command
  * @param {readonly string[]} args
  */
@@ -12,7 +12,7 @@ async function line(command, args) {
 }
 
 /**
- * The version of PyTorch that can be run on the device.
+ * The version of PyTorch if it can run on the device, else undefined.
  * @param {string | undefined} python
  * @param {string} device
  */

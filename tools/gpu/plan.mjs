@@ -1,4 +1,4 @@
-// What is run on the machine, as a list: most important first, since time on a borrowed GPU may end before the list.
+// Lists what to run on the machine, most important first, since time on a borrowed GPU may end before the list.
 
 /**
  * How a job's result is read: `line` is the last line of its output, as JSON; `bench` and `app` are the file that the
@@ -10,7 +10,7 @@
  * @property {"line" | "bench" | "app" | "suite"} answer
  * @property {string} program relative to the pack
  * @property {readonly string[]} args
- * @property {readonly string[]} [peers] of PyTorch's forms, those to run beside
+ * @property {readonly string[]} [peers] the forms of PyTorch to run beside ours
  */
 
 /**
@@ -60,10 +60,10 @@ const PRECISIONS = {
 const hasPeers = (/** @type {string} */ device, /** @type {string} */ precision) =>
   device === "cuda" || (device === "cpu" && precision !== "mixed_float16");
 const NO_PEERS = /** @type {readonly string[]} */ ([]);
-/** Its form that starts at once; torch.compile takes minutes to. */
+/** The form of PyTorch that starts at once; torch.compile takes minutes to start. */
 const PLAIN = ["torch"];
 
-/** Source 002's word model: its cells and batches, the sizes that answer most first. */
+/** Cells and batch sizes of the word model, those that answer the most questions first. */
 const SWEEP = [
   [1024, 128],
   [2048, 512],
@@ -80,7 +80,7 @@ const SWEEP = [
 ];
 const TINY_SWEEP = [[16, 2]];
 
-/** Sizes of a run on a GPU, and those of `--small`, which show only that everything runs. */
+/** Sizes of a run on a GPU, and those of `--small`, which only show that everything runs. */
 const SIZES = {
   full: {
     sweep: SWEEP,
@@ -129,7 +129,7 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
       args: [workload, "--precision", precision, "--device", device, ...counts(small, rounds), ...flags],
       peers: hasTorch && hasPeers(device, precision) ? beside : [],
     }));
-  /** Profiles ours by operator, in the halves. @param {string} name @param {string} workload */
+  /** Profiles our step by operator, in the mixed precisions. @param {string} name @param {string} workload */
   const operators = (name, workload) =>
     bench("operators", name, { workload, among: halves, flags: ["--operators"], beside: NO_PEERS });
   /** @param {readonly number[]} pair */
@@ -175,7 +175,7 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
           },
           ...xla("encoder", encoder, bfloat16),
           ...xla("ResNet-50", resnet, float16),
-          // The other engine beside them, in the same run.
+          // The same workloads on ONNX Runtime, in the same run.
           ...bench("xla", "encoder on ONNX Runtime", {
             workload: encoder,
             among: bfloat16,
@@ -212,7 +212,7 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
     ...["w2", "w2-by-step", "w2-by-gate"].flatMap((form) =>
       bench("fused-lstm", form, { workload: word(first).replace("w2", form), beside: NO_PEERS }),
     ),
-    // It takes minutes to start on a processor; one model shows that it runs.
+    // torch.compile takes minutes to start on a processor; one model is enough to show that it runs.
     ...compiled
       .slice(0, small ? 1 : 3)
       .flatMap(({ name, workload }) => bench("torch-compile", name, { workload, beside: ["torch-compile"] })),
@@ -243,7 +243,7 @@ function counts(small, rounds) {
     : ["--rounds", String(rounds), "--seconds", "10", "--idle-seconds", "10"];
 }
 
-/** The plan for a reader: one line a job, the command as it is run. @param {readonly Job[]} jobs */
+/** Formats the plan: for each job its id, and the command that runs it. @param {readonly Job[]} jobs */
 export function planText(jobs) {
   return jobs
     .map(({ id, program, args, peers = [] }) => {

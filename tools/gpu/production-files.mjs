@@ -16,8 +16,8 @@ const FOREIGN = /(^|[/-])(darwin|win32|arm64|musl)([/.-]|$)/;
  */
 
 /**
- * Files and links, relative to the root, that the members need in order to run: their builds and their production
- * dependencies, in their current locations, so that pnpm's links still lead to the same packages.
+ * Files and links, relative to the root, that the members need in order to run: their builds and production
+ * dependencies. They keep their locations, so that pnpm's links still lead to the same packages.
  * @param {string} root
  * @param {readonly string[]} members
  * @returns {readonly string[]}
@@ -73,7 +73,7 @@ function dependencyNames(folder) {
 }
 
 /**
- * Links a dependency from where pnpm put it: next to a package of the store, or under a member of the workspace.
+ * Finds pnpm's link to a dependency: next to a package of the store, or under a member of the workspace.
  * @param {string} name
  * @param {string} folder
  * @param {string} root

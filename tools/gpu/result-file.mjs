@@ -1,10 +1,10 @@
-/** The file of results, which is written after every job, and read again by `--resume`. */
+/** The file of results, written after every job, and read again by `--resume`. */
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 
 /** @typedef {import("./measure.mjs").Result} Result */
 
 /**
- * Written beside it first, so that a process that is ended leaves the last whole one.
+ * Writes a temporary file next to `path` and renames it, so that a killed process leaves the last complete file.
  * @param {string} path
  * @param {string} text
  */

@@ -1,14 +1,14 @@
-/** The report of several processes that share the conformance suite, each of which may have been cut short. */
+/** The report of several processes that share the conformance suite. Any of them may have ended early. */
 import { lastJson } from "./process.mjs";
 
 const MOST_PROCESSES = 16;
 
-/** How many processes share the suite: a core is left for the rest. @param {string} device @param {number} cores */
+/** Number of processes that share the suite. A GPU leaves one core free. @param {string} device @param {number} cores */
 export const processCount = (device, cores) =>
   device === "cpu" ? 1 : Math.max(1, Math.min(MOST_PROCESSES, cores - 1));
 
 /**
- * The arguments of each process that runs a part of every `share`-th case.
+ * The arguments of each of `count` processes, which together run every `share`-th case.
  * @param {readonly string[]} args engine, device and share
  * @param {number} count
  */
@@ -37,7 +37,7 @@ export function suiteReport(parts) {
   return { ok: failures.length === 0 && cut.length === 0, processes: parts.length, counts, failures, cut };
 }
 
-/** Parses a message; returns it as it is if its line was cut. @param {string} json */
+/** Parses a JSON string; returns the text unchanged if the output broke off within it. @param {string} json */
 function parseText(json) {
   try {
     return JSON.parse(json);

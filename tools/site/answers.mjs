@@ -1,4 +1,4 @@
-/** Whether the built site's search answers readers' questions: by the index and the options that a browser loads. */
+/** Tests whether the built site's search answers readers' questions, with the index and options that a browser loads. */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { QUESTIONS } from "./questions.mjs";
 
 const HITS = 4;
-/** The list that the site shows. */
+/** Number of hits that the site shows. */
 const SHOWN = 16;
 const LEAST_ANSWERED = 16;
 
@@ -73,5 +73,5 @@ export async function answersQuestions(folder) {
 
 const isGuide = (/** @type {string} */ id) => /^\/(#|$|docs\/(?!decisions\/|architecture|testing))/.test(id);
 
-/** A place without an anchor is a page with all its sections. @param {string} id @param {string} place */
+/** Whether a hit is at a place; one without an anchor is a whole page. @param {string} id @param {string} place */
 const isAt = (id, place) => id === place || id.replace(/#.*/, "") === place;

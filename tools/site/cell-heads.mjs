@@ -1,8 +1,8 @@
 /** @typedef {{ type: string; content: string; attrSet: (name: string, value: string) => void }} Token */
 
 /**
- * A plugin of markdown-it: the head of a column is the attribute `data-head` of its cells, which theme.css shows where
- * a row is a block.
+ * A plugin of markdown-it: copies the head of a column to the attribute `data-head` of its cells. theme.css shows it
+ * where rows are blocks.
  * @param {{ core: { ruler: { push: (name: string, rule: (state: { tokens: readonly Token[] }) => void) => void } } }} markdown
  */
 export function cellHeads(markdown) {

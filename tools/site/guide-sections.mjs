@@ -1,11 +1,12 @@
 /**
- * The sections of the guide and its pages that the reference's functions link to: by the function's name, or by its
- * module for all others there.
+ * The sections of the guide and its pages that the reference's functions link to: by the function's name, or by a module
+ * for all of its other functions.
  * @type {Readonly<Record<string, string>>}
  */
 export const GUIDE_SECTIONS = {
   "core/The trainer": "guide#the-trainer",
   "core/Precision": "guide#precision",
+  "core/Recipes": "recipes",
   castingPolicy: "guide#what-computes-in-which-dtype-and-why",
   parseCastingPolicy: "guide#what-computes-in-which-dtype-and-why",
   lowDType: "guide#what-computes-in-which-dtype-and-why",

@@ -11,8 +11,8 @@ export const headingAnchor = (heading) =>
     .replaceAll(" ", "-");
 
 /**
- * The headings of a page by their anchors, which have a number behind them where the page has them already; anchors that
- * are written out, `{#name}` or `<a id="name">`, by themselves.
+ * The headings of a page by their anchors; an anchor that the page already has gets a number at its end. Anchors that
+ * are written out, `{#name}` or `<a id="name">`, have an empty heading.
  * @param {string} markdown
  * @returns {ReadonlyMap<string, string>}
  */

@@ -1,4 +1,4 @@
-/** Relative links of Markdown files that lead to no file, or to no heading there. */
+/** Finds relative links of Markdown files that lead to no file, or to no heading of the file. */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { headingAnchors } from "./heading-anchor.mjs";

@@ -32,4 +32,8 @@ export const QUESTIONS = {
   NVIDIA: ["/docs/engines#an-nvidia-gpu-cuda", "/packages/backend-ort/#options-for-cuda"],
   Keras: ["/docs/coming-from", "/docs/from-tfjs"],
   overflow: ["/docs/guide#loss-scaling"],
+  "loss is NaN": ["/docs/not-learning"],
+  "loss does not fall": ["/docs/not-learning"],
+  FP8: ["/docs/recipes"],
+  NVFP4: ["/docs/recipes"],
 };

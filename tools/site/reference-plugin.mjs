@@ -23,8 +23,8 @@ export function load(app) {
 }
 
 /**
- * Leaves out what the signature above says: tables that list parameters, fields and results without a word about them.
- * Puts what else is short on a line of its own, without a heading.
+ * Leaves out tables of parameters, fields and results without descriptions: the signature above lists them.
+ * Puts each short section that remains on one line, without a heading.
  * @param {string} text
  */
 const withoutRepetition = (text) =>
@@ -40,8 +40,8 @@ const withoutRepetition = (text) =>
     );
 
 /**
- * Anchors of table cells as attributes, since no page may hold HTML; and `-` in place of `_`, as the theme has it in some
- * links and not in others. A page's title leaves its own name to a function.
+ * Writes anchors of table cells as attributes, because pages must not contain HTML, and `-` for `_` in all anchors, as
+ * the theme does only in some links. The title gets the anchor `page`, so that a function may have the page's name.
  * @param {string} text
  */
 const withAnchors = (text) =>

@@ -1,8 +1,8 @@
 /** The API reference: every entry of the public packages, made from the docstrings, one page for each heading of an entry. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
 import { fail } from "../workspace/fail.mjs";
-import { publicLibraries, root } from "../workspace/packages.mjs";
+import { entrySource, publicLibraries, root } from "../workspace/packages.mjs";
 import { tool } from "../workspace/turbo.mjs";
 
 /** Entries that programs do not import. */
@@ -10,25 +10,25 @@ const NOT_PUBLIC = new Set(["./package.json", "./internal", "./command", "./work
 /** Names that a module's line in the index lists, at most. */
 const MOST_LISTED = 8;
 
-/** An entry that passes on another package's; that package's pages name both. */
+/** Matches the re-export of another package's entry. The pages of that package then name both entries. */
 const PASSING_ON = /^export \* from "(@mp\/[^"]+)";$/m;
 
 /**
  * @param {import("../workspace/packages.mjs").WorkspacePackage} library
  * @returns {readonly { imported: string; source: string }[]} the entries that programs import, and their files
  */
-const publicEntries = ({ path, name, manifest }) =>
-  Object.keys(manifest.exports ?? {})
+const publicEntries = (library) => {
+  const { path, name, manifest } = library;
+  return Object.keys(manifest.exports ?? {})
     .filter((entry) => !NOT_PUBLIC.has(entry))
     .map((entry) => {
-      const part = entry === "." ? "index" : entry.slice(2);
-      const candidates = [`src/${part}.ts`, `src/entries/${part}.ts`, `src/${part}/index.ts`];
-      const source = candidates.map((file) => join(root, path, file)).find((file) => existsSync(file));
+      const source = entrySource(library, entry === "." ? "index" : entry.slice(2));
       return {
         imported: posix.join(name, entry),
         source: source ?? fail(`docs: ${path} has no source for its entry ${entry}`),
       };
     });
+};
 
 /**
  * Writes a module for each heading of each entry that programs import. A heading is a comment such as
@@ -75,7 +75,7 @@ function exportGroups(source) {
   if (parts.length === 0 && !PASSING_ON.test(whole)) return [{ heading: "", names: "*" }];
   if (parts.length > 0 && /^export /m.test(before))
     fail(`docs: ${source} exports names before its first heading`);
-  // What has no heading begins with an empty line.
+  // A part without a heading begins with an empty line.
   return (parts.length > 0 ? parts : [`\n${whole}`]).flatMap((text) => {
     const exported = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(
       ([, type = "", names = ""]) =>

@@ -1,11 +1,11 @@
 /**
- * The options of MiniSearch in the site's search. VitePress sends functions to the browser as text, so each uses
- * nothing from around it.
+ * The options of MiniSearch in the site's search. VitePress sends functions to the browser as text, so they cannot use
+ * variables from outside.
  */
 
 const FIELDS = { fields: ["title", "titles", "text"], storeFields: ["title", "titles"] };
 
-/** Words without their endings; those that say nothing are left out. Pages and questions are treated alike. */
+/** Removes the ending of a word, in pages and in questions; null for words without meaning, such as `the`. */
 const processTerm = (/** @type {string} */ term) => {
   const word = term.toLowerCase();
   if (

@@ -28,8 +28,8 @@ const listLinks = (text, pages) =>
   });
 
 /**
- * The sidebar of the pages: one group for each row of the table under README's "Pages", the packages of its table, and
- * apart what is for developers of this repository: what README lists as such or does not list.
+ * The sidebar of the pages: a group for each row of the table under README's "Pages", the packages of its table, and a
+ * group for developers, with the pages that README lists for them or does not list at all.
  * @param {string} readme
  * @param {readonly string[]} files all pages
  * @param {(file: string) => Link} pageLink

@@ -1,6 +1,6 @@
 /**
- * A process of its own: cases of the conformance suite on an engine. argv: engine, "left-out" for a drawn share of the
- * cases that the suite leaves out or "all" for every case, the share, and the seed of the draw and of the data.
+ * Runs conformance cases on an engine, in a process of its own. argv: the engine; "left-out" for a random share of the
+ * cases that the suite leaves out, or "all" for every case; the share; the seed of the draw and of the data.
  */
 import { openBackend } from "../gpu/engine.mjs";
 

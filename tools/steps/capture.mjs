@@ -1,5 +1,5 @@
 /**
- * Loaded by `--import` before a program: appends lines to the file of `MP_STEP_HASHES`. For each training step that a
+ * Loaded by `--import` before a program. Appends lines to the file of `MP_STEP_HASHES`: for each training step that a
  * trainer compiles, the hash of its graph; then those of the models that an engine gets for it.
  */
 import { appendFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { basename } from "node:path";
 import { graphHash, shortHash } from "./graph-hash.mjs";
 
 const file = process.env["MP_STEP_HASHES"] ?? "";
-// Before its first step a program compiles what it finds out about the engine.
+// Before its first step a program compiles probes of the engine.
 let isTraining = false;
 
 /** @param {string} line */

@@ -1,4 +1,4 @@
-/** Tests that flags of `npm test` add: on engines and in programs that a machine may lack, which are fetched the first time. */
+/** Tests that flags of `npm test` add. The first time, they fetch engines and programs that the machine lacks. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const FAILURE = { passed: 0, failed: 1 };
  * @property {() => Count} run throws PartsMissing where the machine lacks that
  */
 
-/** By their flag. @satisfies {Readonly<Record<string, AddedTests>>} */
+/** Added tests by flag. @satisfies {Readonly<Record<string, AddedTests>>} */
 export const ADDED = {
   tensorflow: {
     name: "packages and apps on TensorFlow",
@@ -43,7 +43,7 @@ export const ADDED = {
     needs: "apt-get, dpkg-deb and npm with their indexes",
     run: testArm64,
   },
-  // Apart from the others: software Vulkan comes with libraries that other tests should not find.
+  // Runs apart from the others, because software Vulkan comes with libraries that other tests should not find.
   webgpu: {
     name: "packages on WebGPU",
     needs: "apt-get, dpkg-deb and Debian's package index, or a GPU and MP_WEBGPU=system",
@@ -88,8 +88,7 @@ export const ADDED = {
  * Runs the tests of a flag.
  * @param {AddedTests} tests
  * @param {string} flag
- * @returns {Count} nothing passed and nothing failed where the machine lacks what they need, which counts as failed where
- *   MP_REQUIRE names the flag
+ * @returns {Count} if the machine lacks what they need: no test, or one that failed if MP_REQUIRE names the flag
  */
 export function runAdded({ name, needs, run }, flag) {
   try {
@@ -107,7 +106,7 @@ function testTensorFlow() {
   const tfjsNode = join(root, "packages/backend-tfjs/node_modules/@tensorflow/tfjs-node");
   if (!installLibrary("libtensorflow", "dist/mp-libtensorflow.js", ["--package", tfjsNode])) return FAILURE;
   const addon = readFileSync(join(tfjsNode, "lib/napi-v8/tfjs_binding.node"));
-  // The addon is not a file of any package: without this, turbo would reuse results of another TensorFlow.
+  // The addon is not a file of any package, so without this turbo would reuse results of another TensorFlow.
   const sum = createHash("sha256").update(addon).digest("hex");
   const counts = testPackages("test:tensorflow", { MP_TENSORFLOW_ADDON: sum });
   const small = smokeApps("smoke:tensorflow");
@@ -129,7 +128,7 @@ function installPython() {
   return join(folder, interpreter);
 }
 
-/** Opens the engine and prints whether halves are native on this processor, or emulated. */
+/** Opens the engine and prints whether bf16 and f16 are native on this processor, or emulated. */
 const HALVES = `
 const backend = await (await import("./dist/index.js")).openvino();
 const { engine, dtypes } = backend.manifest;

@@ -1,7 +1,6 @@
 /**
- * All that it takes to run arm64 programs on x64: qemu's user emulation and the C libraries from Debian's
- * pool, Node and koffi's library from npm. apt-get and npm download them into a cache; they are unpacked, not
- * installed.
+ * All that arm64 programs need to run on x64: qemu's user emulation and the C libraries from Debian's pool, Node and
+ * koffi's library from npm. apt-get and npm download them into a cache; they are unpacked, not installed.
  */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -9,7 +8,7 @@ import { unpackDebian } from "./debian.mjs";
 import { fetchOnce, onlyFile, requireLinuxX64, run } from "./parts.mjs";
 
 const QEMU = "qemu-user:amd64";
-/** The package holds a 16 MB emulator for each of thirty processors. */
+/** The only file that is needed, because the package has an emulator of 16 MB for each of thirty processors. */
 const EMULATOR = "usr/bin/qemu-aarch64";
 // Debian 12's qemu 7.2 crashes under Node.
 const FROM = { suites: "trixie", architectures: ["amd64", "arm64"] };
@@ -20,7 +19,7 @@ const DEBIAN = [
   ["libgcc-s1:arm64", "14.2.0-19", "1108bc87879833d6d9a145f22a4a15cddb34e065b4b5f4b97bee586adbac2851"],
   ["libstdc++6:arm64", "14.2.0-19", "6669b0c52a2e7c6af9adfdabce3ff6e286065cdfbc7b85280862b5f799daebee"],
 ];
-/** The koffi that the library belongs to. */
+/** The version of koffi whose library is fetched. */
 export const KOFFI_VERSION = "3.3.4";
 /** npm checks downloads against the registry's own sums; these are the sums at the time when the versions were chosen. */
 const NPM = [

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { root } from "./packages.mjs";
 import { isLinuxX64 } from "./parts.mjs";
 
-/** Whether there is a Chromium: that of the npm package, or one that MP_CHROMIUM names. */
+/** Whether there is a Chromium: the npm package's, or the one that MP_CHROMIUM names. */
 export const hasBrowser = () => process.env["MP_CHROMIUM"] !== undefined || isLinuxX64;
 
 /**
@@ -13,7 +13,7 @@ export const hasBrowser = () => process.env["MP_CHROMIUM"] !== undefined || isLi
  * @returns {Promise<unknown>}
  */
 export async function importBrowserTool(name) {
-  // Not at the top: npm test needs the rest of this file alone.
+  // Imported here, since npm test needs only the rest of this file.
   const { build } = await import("esbuild");
   const outfile = join(root, "tools", "browser", `.${name}.mjs`);
   await build({

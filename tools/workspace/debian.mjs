@@ -3,13 +3,13 @@ import { basename, join } from "node:path";
 import { onlyFile, PartsMissing, run } from "./parts.mjs";
 
 /**
- * The version is the one that was tried. It leaves Debian's pool when the next one comes, which is taken then. The name
- * may have an architecture: `libc6:arm64`.
+ * A package in the version that was tried. When a newer version replaces it in Debian's pool, the newer version is
+ * taken. The name may have an architecture: `libc6:arm64`.
  * @typedef {readonly [name: string, version: string, sha256: string]} DebianPackage
  */
 
 /**
- * Gives apt its own package lists; those of the system are neither read nor changed.
+ * Gives apt its own package lists; the system's lists are neither read nor changed.
  * @param {string} folder
  * @param {{ suites: string; architectures: readonly string[] }} from
  */

@@ -41,13 +41,10 @@ function fingerprint() {
   return hash.digest("hex");
 }
 
-/** Whether nothing has been installed in this checkout yet. */
-export const isFresh = () => !existsSync(stamp);
-
 const isInstalled = () =>
   existsSync(stamp) && existsSync(installedLockfile) && readFileSync(stamp, "utf8") === fingerprint();
 
-/** `pnpm@10.34.9`: the form that npx takes; from node_modules if that version is there. */
+/** The pinned pnpm as npx names it, `pnpm@10.34.9`; npx takes it from node_modules if that version is there. */
 function pnpmVersion() {
   const pinned = manifestAt(".").packageManager ?? "";
   if (!/^pnpm@\d/.test(pinned)) fail('package.json: "packageManager" should read "pnpm@<version>"');

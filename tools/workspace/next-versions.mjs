@@ -1,10 +1,10 @@
 /**
- * `changeset version`, for packages that are released together: all get the same version, and the next one's peers are
- * packages of that version.
+ * Runs `changeset version` for packages that are released together: all get the same version, also as peers.
  *
- * The peer range `workspace:^` is published as `^0.2.0`, which an npm user wants: packages of two minors before 1.0 do
- * not fit together. Changesets takes a minor of core for leaving the range of today's version, and makes every package
- * that has core as a peer a major, 1.0.0. So it does not get to see these peers; versions are all that it changes.
+ * The peer range `workspace:^` is published as `^0.2.0`, as an npm user needs it: packages of two minor versions before
+ * 1.0 do not fit together. But the next minor version of core is outside that range, for which Changesets would give
+ * every package with core as a peer a major version, 1.0.0. So these peers are hidden from it; it only changes
+ * versions.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { publicLibraries } from "./packages.mjs";
 /**
  * @param {string} root of a checkout: this one, or a copy
  * @param {() => boolean} changesetVersion runs `changeset version` there; false if it failed
- * @returns {boolean} whether it did; if not, the manifests are what they were
+ * @returns {boolean} whether it succeeded; if not, the manifests are unchanged
  */
 export function nextVersions(root, changesetVersion) {
   const libraries = publicLibraries();

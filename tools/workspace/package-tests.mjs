@@ -4,8 +4,8 @@ import { members, root } from "./packages.mjs";
 import { turbo } from "./turbo.mjs";
 
 /**
- * Counts from vitest's JSON report; a package without a report, or whose files did not load, has failed. So has a test
- * that was not run: nothing may be skipped.
+ * Reads counts from vitest's JSON report. A package without a report, or whose files did not load, has failed, and so
+ * has a test that was not run: nothing may be skipped.
  * @param {string} path of the package
  * @param {string} report
  */
@@ -27,8 +27,8 @@ function readCount(path, report) {
 }
 
 /**
- * Runs a task of turbo in every package that has a script of that name, which writes `.results/<task>.json`, a colon as
- * a hyphen.
+ * Runs a task of turbo in every package that has a script of that name. The script writes `.results/<task>.json`, with a
+ * hyphen for a colon in the task's name.
  * @param {string} task
  * @param {Record<string, string>} [variables] of its environment, besides those of every command
  */

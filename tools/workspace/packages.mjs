@@ -57,6 +57,15 @@ function packagesUnder(folder) {
 
 const isPackage = (/** @type {string} */ path) => existsSync(join(root, path, "package.json"));
 
+/**
+ * The source of an entry of a package.
+ * @param {WorkspacePackage} member @param {string} part `index`, or what an import names after the package
+ */
+export const entrySource = ({ path }, part) =>
+  [`src/${part}.ts`, `src/entries/${part}.ts`, `src/${part}/index.ts`]
+    .map((file) => join(root, path, file))
+    .find((file) => existsSync(file));
+
 export const libraries = () => packagesUnder("packages");
 export const publicLibraries = () => libraries().filter(({ manifest }) => manifest.private !== true);
 export const apps = () => packagesUnder("apps");

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSy
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** This machine or its network cannot provide them. */
+/** The error where this machine or its network cannot provide the parts. */
 export class PartsMissing extends Error {}
 
 /** Whether this machine is one that parts are fetched for: Linux on x64. */
@@ -57,7 +57,7 @@ function cacheFolder(kind) {
 }
 
 /**
- * The folder that `fetch` filled the first time on this machine: whole or not at all. Another pin is another folder.
+ * The folder that `fetch` fills the first time on a machine, completely or not at all. Other pins have another folder.
  * @param {string} kind
  * @param {unknown} pins what is fetched, with its sums
  * @param {(into: string) => void} fetch fills an empty folder

@@ -1,4 +1,4 @@
-/** An npm registry on this machine, empty and gone when it is stopped: it holds what is published to it, and asks no other. */
+/** Runs an npm registry on this machine, empty at first and removed when it is stopped; it asks no other registry. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -47,7 +47,7 @@ log: { type: stdout, format: pretty, level: error }
   const stop = () => server.kill();
   process.on("exit", stop);
   server.on("exit", (status) => status === null || fail(`the registry ended with exit status ${status}`));
-  // Verdaccio sends one to the process that forked it, as soon as it listens.
+  // Verdaccio sends a message to the process that forked it as soon as it listens.
   await once(server, "message", { signal: AbortSignal.timeout(START_LIMIT_MS) });
   // Anyone may publish, but npm sends nothing without a token.
   return { url, npmrc: `@mp:registry=${url}\n//127.0.0.1:${port}/:_authToken=anyone\n`, stop };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { root } from "./packages.mjs";
 
 /**
- * The files of the repository, those that are not yet added too; without those that it ignores.
+ * The files of the repository, including those that are not yet added to git, without those that git ignores.
  * @param {readonly string[]} patterns such as `*.md`, in any folder; without one, all files
  * @returns {readonly string[]} paths from the root
  */

@@ -7,7 +7,7 @@ const listRequired = () =>
     .map((name) => name.trim())
     .filter((name) => name !== "");
 
-/** Whether it is a failure if the tests of that flag cannot be run here. @param {string} flag */
+/** Whether tests of that flag count as failed if the machine cannot run them. @param {string} flag */
 export const isRequired = (flag) => listRequired().includes(flag);
 
 /**

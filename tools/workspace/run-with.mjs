@@ -1,4 +1,4 @@
-/** Commands that run another command where it finds what they downloaded. */
+/** Commands that download parts, then run another command so that it finds them. */
 import { spawnSync } from "node:child_process";
 import { constants } from "node:os";
 import { fail } from "./fail.mjs";
@@ -8,7 +8,7 @@ import { environment } from "./turbo.mjs";
 /**
  * @param {string} name of our command, for messages
  * @param {readonly string[]} args the command and its arguments
- * @param {string} needs what the download takes of a machine
+ * @param {string} needs what the download requires of a machine
  * @param {() => Record<string, string>} variables of the command's environment, after the download
  * @returns {number} its exit code
  */

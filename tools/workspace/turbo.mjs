@@ -16,13 +16,15 @@ export const environment = {
 };
 
 /**
- * Runs a turbo task. Two at a time: the machines this is made for have two cores.
+ * Runs turbo tasks, in two packages at a time, because the machines that this is made for have two cores.
  * @param {readonly string[]} tasks
- * @param {{ filter?: readonly string[]; quiet?: boolean; keepGoing?: boolean; variables?: Record<string, string> }} [options]
- *   `quiet` shows its output only where it fails, `variables` are added to its environment
+ * @param {{ filter?: readonly string[]; quiet?: boolean; keepGoing?: boolean; showTasks?: boolean; variables?: Record<string, string> }} [options]
+ *   `quiet` shows its output only where it fails, `showTasks` a line for each task and no output, `variables` are added
+ *   to its environment
  * @returns {boolean} whether everything succeeded
  */
-export function turbo(tasks, { filter = [], quiet = false, keepGoing = false, variables = {} } = {}) {
+export function turbo(tasks, options = {}) {
+  const { filter = [], quiet = false, keepGoing = false, showTasks = false, variables = {} } = options;
   const { status, error, stdout, stderr } = spawnSync(
     process.execPath,
     [
@@ -34,6 +36,7 @@ export function turbo(tasks, { filter = [], quiet = false, keepGoing = false, va
       "--ui=stream",
       "--log-order=grouped",
       ...(quiet ? ["--output-logs=errors-only"] : []),
+      ...(showTasks ? ["--output-logs=hash-only"] : []),
       ...(keepGoing ? ["--continue"] : []),
     ],
     {

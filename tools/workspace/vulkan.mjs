@@ -54,7 +54,7 @@ export function vulkanEnvironment(folder) {
     VK_DRIVER_FILES: driver,
     // Loaders before 1.3.207 know this name alone.
     VK_ICD_FILENAMES: driver,
-    // A shader compiles for a second; another process takes it from here.
+    // Compiling a shader takes a second; other processes reuse it from here.
     MESA_SHADER_CACHE_DIR: join(folder, "shaders"),
     // Half the width of a modern processor's vectors: shaders compile twice as fast, and run no slower.
     LP_NATIVE_VECTOR_WIDTH: "128",

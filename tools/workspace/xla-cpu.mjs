@@ -12,7 +12,7 @@ const WHEEL = {
   plugin: "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
 };
 const PIP = ["-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"];
-/** Any Python can download it. */
+/** Options of pip with which any Python can download the plugin. */
 const PLATFORM = ["--only-binary=:all:", "--python-version=3.11", "--platform=manylinux_2_27_x86_64"];
 
 /**

@@ -1,7 +1,7 @@
 import { choice, defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
 import { statesFlag, tableFlags } from "@mp/cli/training";
 
-/** The command line of bert: the common flags and the sizes of the experiment. */
+/** The flags of the bert app: the common ones, and the sizes of the experiment. */
 export const definition = defineApp({
   name: "bert",
   description: "Trains a BERT encoder on text, in mixed precision beside float32",

@@ -16,7 +16,7 @@ export function openTraining<P extends Tree<HostTensor>, B>(
   return trainer<P, B>({ ...trainerOptions(run), params, loss, optimizer, clipNorm: CLIP_NORM });
 }
 
-/** AdamW whose learning rate rises for a part of the steps, then falls to 0, both linearly. */
+/** AdamW whose learning rate warms up for a part of the steps, then decays to 0, both linearly. */
 function scheduledAdamW({ steps, warmup: share, learningRate, weightDecay, states }: Options) {
   const rising = Math.max(1, Math.round(share * steps));
   const falling = linearSchedule(learningRate, 0, Math.max(1, steps - rising));

@@ -1,4 +1,4 @@
-// The app as users call it: what it learns, what the techniques for memory change and leave alone, what it refuses.
+// Tests the app as users call it: what it learns, the effects of the memory techniques, and what it refuses.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -55,7 +55,7 @@ describe("bert", () => {
       ...flags("--steps 150 --learning-rate 0.003"),
     );
     expect(metric.name).toBe("perplexity of hidden pieces");
-    // Before training, all of the 300 pieces are as likely.
+    // Before training, all 300 pieces are equally likely.
     expect(loss[0]).toBeCloseTo(Math.log(300), 1);
     expect(metric.value).toBeLessThan(200);
     expect(details.text.sources).toHaveLength(6);
@@ -82,7 +82,7 @@ describe("bert", () => {
     const off = ({ peakMemoryBytes, details }: typeof kept): number =>
       Math.abs(details.memory.peak / peakMemoryBytes - 1);
     expect(off(kept)).toBeLessThan(0.15);
-    // In layers this small, what kernels take for themselves is a larger part.
+    // In layers this small, the kernels' own workspace is a larger part.
     expect(off(recomputed)).toBeLessThan(0.3);
   });
 

@@ -5,7 +5,7 @@ import { digitBatch, digitBatches, unseenBatches } from "./digits/batches.js";
 import type { Options } from "./flags.js";
 import { digitTraining } from "./training.js";
 
-/** Trains the page's network in Node, as the flags say; without flags, as the page does. */
+/** Trains the page's network in Node, as the flags say; without flags, it trains as the page does. */
 export async function runDigits(run: Run<Options>): Promise<{ readonly result: RunResult }> {
   const { batch, learningRate, checkpointing } = run.options;
   await using training = await digitTraining({ ...trainerOptions(run), learningRate, checkpointing });

@@ -29,7 +29,7 @@ export interface ServeOptions {
 /** Serves the page's folder on this machine alone. */
 export async function servePage({ port, folder }: ServeOptions): Promise<ServedPage> {
   const server = createServer(async (request, response) => {
-    // Names of files alone: the folder has no folders.
+    // Accepts only names of files, since the folder has no subfolders.
     const name = /^\/([\w.-]*)(?:\?.*)?$/.exec(request.url ?? "")?.[1];
     const file = name === "" ? "index.html" : (name ?? "");
     try {

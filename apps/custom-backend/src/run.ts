@@ -10,7 +10,7 @@ export interface NetworkOptions extends CommonOptions {
   readonly learningRate: number;
 }
 
-/** Trains the quickstart's network by plain gradient descent. Independent of the backend: any will do. */
+/** Trains the quickstart's network by plain gradient descent, on any backend. */
 export async function train(run: Run<NetworkOptions>): Promise<RunResult> {
   const { hidden, learningRate, seed, checkpointing } = run.options;
   const model = sequential(dense(2, hidden), relu, dense(hidden, 2));

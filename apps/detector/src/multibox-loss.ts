@@ -1,7 +1,8 @@
 /**
- * SSD's loss: the box offsets over the anchors that match a box, and the class over these and the hardest negatives,
- * three to one; both divided by the number of matched anchors. The hardest negatives are found inside the graph: those
- * whose loss is at least the n-th largest of the image's negatives.
+ * SSD's loss is the sum of two losses, both divided by the number of matched anchors. One is the loss of the box
+ * offsets over the anchors that match a box; the other is the loss of the class over these anchors and the hardest
+ * negatives, three to one. The hardest negatives, those whose loss is at least the n-th largest of the image's
+ * negatives, are found inside the graph.
  */
 import type { Tensor } from "@mp/core";
 import {
@@ -28,9 +29,9 @@ import { smoothL1, softmaxCrossEntropy } from "@mp/nn";
 import { BACKGROUND, IGNORED } from "./boxes/match.js";
 import type { Predictions } from "./model.js";
 
-/** Negative anchors that count for each matched one. */
+/** Number of negative anchors that count for each matched anchor. */
 const NEGATIVES = 3;
-/** Most negatives as a fraction of the anchors; no image has enough boxes to need more. */
+/** Largest number of negatives as a fraction of the anchors; no image has enough boxes to need more. */
 const MOST_NEGATIVES = 1 / 4;
 
 /** @param labels i32 [batch, anchors] @param offsets f32 [batch, anchors, 4], 0 where there is no box */

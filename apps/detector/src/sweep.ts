@@ -7,7 +7,7 @@ import type { DetectorRun } from "./run.js";
 
 export type SweepKind = Kind<Options> & {
   readonly kind: "float32" | "static" | "dynamic";
-  /** The static scale, if the kind has one. */
+  /** The static scale, if this kind of run has one. */
   readonly scale?: number;
 };
 
@@ -47,7 +47,7 @@ export function sweepRun({ result, report }: DetectorRun): SweepRun {
 
 type Swept = Finished<SweepKind, SweepRun>;
 
-/** One line per kind: mAP, and its difference from float32 at the same seed. */
+/** One line per kind of run: mAP, and its difference from float32 at the same seed. */
 export function formatSweep(kinds: readonly Swept[]): string {
   const mean = (values: readonly number[]): number => moments(values).mean;
   const columns = {
@@ -58,7 +58,7 @@ export function formatSweep(kinds: readonly Swept[]): string {
   return formatKinds(kinds, { show: (value) => value.toFixed(4), columns });
 }
 
-/** The `--json` entry of a kind. Its lists are by seed, in the same order for all kinds. */
+/** The `--json` entry of a kind of run. Its lists are by seed, in the same order for all kinds. */
 export const sweepEntry = (kind: Swept): Readonly<Record<string, unknown>> => ({
   kind: kind.kind,
   ...(kind.scale === undefined ? {} : { scale: kind.scale }),

@@ -27,8 +27,8 @@ const rates: Readonly<Record<Options["optimizer"], number>> = { sgd: 0.02, adam:
 const LARGEST_NORM = 10;
 
 /**
- * The optimizer, with L2 weight decay and independent of the loss divisor. The learning rate rises for a tenth of all
- * steps, then falls along a cosine.
+ * The optimizer, with L2 weight decay and independent of the loss divisor. The learning rate warms up for a tenth of
+ * all steps, then decays along a cosine.
  */
 function scheduledOptimizer(options: Options): Optimizer {
   const { optimizer, steps, lossDivisor, learningRate: highest = rates[optimizer] } = options;

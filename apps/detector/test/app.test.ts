@@ -1,5 +1,5 @@
-// The app as users call it: what it learns, that a resumed run continues with the same bits, what it draws, and what it
-// refuses.
+// Tests the app as users call it: what it learns, that a resumed run continues with the same bits, what it draws, and
+// what it refuses.
 import { spawnSync } from "node:child_process";
 import {
   existsSync,

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,6 +30,7 @@ it("lowers the perplexity of held-out texts", async () => {
   const { metric, details } = await resultAt(at("tuned.json"));
   expect(metric.value).toBeLessThan(details.before / 2);
   expect((await resultAt(at("adapter/adapter_config.json"))).peft_type).toBe("LORA");
+  expect((await readdir(at("adapter"))).sort()).toEqual(["adapter_config.json", "adapter_model.safetensors"]);
 });
 
 it("resumes with the same bits", async () => {
@@ -61,5 +62,8 @@ it("says what a step needs, and refuses a row that has no text by file and line"
   await expect(run(...untrained, "--texts", texts, "--steps", "1")).rejects.toThrow(
     /texts\.jsonl: row 2 \(line 2\)/,
   );
-  await expect(run("--adapter", texts)).rejects.toThrow(/--adapter .*texts\.jsonl: is a file, name a folder/);
+  for (const place of [texts, "/proc/below"])
+    await expect(run(...untrained, "--steps", "1000000", "--adapter", place)).rejects.toThrow(
+      /--adapter .*: saveAdapter: cannot make the folder .*; pass a path where no file is and where you may write/,
+    );
 });

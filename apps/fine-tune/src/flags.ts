@@ -1,7 +1,7 @@
 import { choice, defineApp, integer, number, type OptionsOf, text, toggle } from "@mp/cli";
 import { statesFlag } from "@mp/cli/training";
 
-/** The command line of fine-tuning: the common flags, the model, its adapters and the texts. */
+/** The flags of the fine-tuning app: the common ones, and those of the model, its adapters and the texts. */
 export const definition = defineApp({
   name: "fine-tune",
   description: "Fine-tunes a language model of Hugging Face on texts of your own, with LoRA",

@@ -1,4 +1,3 @@
-import { stat } from "node:fs/promises";
 import { runApp, UsageError } from "@mp/cli";
 import { refuseBeside, runOnceOrCompare } from "@mp/cli/training";
 import { definition } from "./flags.js";
@@ -13,9 +12,6 @@ await runApp(definition, async (options, context) => {
     refuseBeside("--lora-rank 0", options, ["adapter", "targets"], "has no adapter");
   if (options.loraRank === 0 && options.base !== "f32")
     throw new UsageError(`--base ${options.base}: is for a frozen base; --lora-rank 0 goes with --base f32`);
-  const found = await stat(options.adapter ?? ".").catch(() => undefined);
-  if (found?.isDirectory() === false)
-    throw new UsageError(`--adapter ${options.adapter}: is a file, name a folder`);
   await withSource(options, async (source) => {
     if (options.memory) return await printMemory(options, source, context);
     await pretrain(options, source, context);

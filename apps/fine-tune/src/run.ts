@@ -1,5 +1,8 @@
-import type { AppContext, RunResult } from "@mp/cli";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type AppContext, type RunResult, UsageError } from "@mp/cli";
 import { firstBatch, fitByFlags, onBackend, plainOptions, resultOf, textTable } from "@mp/cli/training";
+import { key } from "@mp/core";
 import { byteLength } from "@mp/core/graph";
 import { planMemory } from "@mp/core/report";
 import { saveCausalLm } from "@mp/language-models";
@@ -9,7 +12,7 @@ import { writeSamples } from "./samples.js";
 import type { Source } from "./source.js";
 import { openTuning, type Tuning } from "./tuning.js";
 
-/** Most held-out batches to measure: enough to compare runs, not a benchmark. */
+/** Largest number of held-out batches to measure, which is enough to compare runs, but not a benchmark. */
 const MEASURED = 50;
 
 /** Training of a tiny model before it is fine-tuned. */
@@ -39,6 +42,8 @@ export function fineTune(
     await using tuning = await openTuning(options, source, { backend, signal: context.signal });
     const { training, batches, adapted } = tuning;
     const { adapter, model } = options;
+    if (adapter !== undefined && adapted !== undefined)
+      await tryFolder("--adapter", adapter, (trial) => saveAdapter(trial, adapted, adapted.init(key(0))));
     const before = await measurePerplexity(tuning);
     const measured = source.heldOut === source.train ? "the first training texts" : "held-out texts";
     context.print(`${label}: perplexity of ${measured} ${before.toFixed(2)} before training`);
@@ -64,6 +69,22 @@ export function fineTune(
       details: { model: source.name, before },
     });
   });
+}
+
+/** Tries to save below the folder that a flag names, and removes the try, so that no training is lost to a bad path. */
+async function tryFolder(
+  flag: string,
+  folder: string,
+  save: (folder: string) => Promise<void>,
+): Promise<void> {
+  const trial = join(folder, `trial-${process.pid}`);
+  try {
+    await save(trial);
+  } catch (error) {
+    throw new UsageError(`${flag} ${folder}: ${(error as Error).message}`);
+  } finally {
+    await rm(trial, { recursive: true, force: true }).catch(() => undefined);
+  }
 }
 
 /** Prints the memory that a step needs, from its graph; trains nothing. */

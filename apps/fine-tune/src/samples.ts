@@ -3,7 +3,7 @@ import type { CausalExample } from "@mp/data/rows";
 import { generator } from "@mp/language-models";
 import type { Tuning, Weights } from "./tuning.js";
 
-/** Most tokens of a sample. */
+/** Largest number of tokens of a sample. */
 const LONGEST = 48;
 
 /** Prints how the model now continues the first held-out examples, one a line, by the most likely token each time. */
@@ -37,7 +37,8 @@ export async function writeSamples(
       const options = { temperature: 0, maxTokens, stop: eos === undefined ? [] : [eos] };
       const tokens: number[] = [];
       for await (const token of writer.generate(prompt, options)) tokens.push(token);
-      lines.push(`${JSON.stringify(tokenizer.decode(prompt))} → ${JSON.stringify(tokenizer.decode(tokens))}`);
+      const [asked, written] = [await tokenizer.decode(prompt), await tokenizer.decode(tokens)];
+      lines.push(`${JSON.stringify(asked)} → ${JSON.stringify(written)}`);
     }
     return lines;
   } finally {
@@ -45,7 +46,7 @@ export async function writeSamples(
   }
 }
 
-/** The prompt of an example: the tokens before the first that counts, or half of a text in which all count. */
+/** The prompt of an example: the tokens before the first that counts in the loss, or half of the text if all count. */
 function promptTokens({ ids, mask }: CausalExample): readonly number[] {
   const all = Array.from(ids);
   const first = mask === undefined ? 0 : Array.from(mask, Number).indexOf(1);

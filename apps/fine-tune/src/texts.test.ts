@@ -10,41 +10,41 @@ const tokenizer = await loadTokenizer(fileURLToPath(new URL("../tiny", import.me
 const END = "<|im_end|>";
 
 /** The text of an example, and the part of it that the model learns. */
-function read(row: Readonly<Record<string, unknown>>) {
-  const { ids, mask } = encodeRow(row, tokenizer);
+async function read(row: Readonly<Record<string, unknown>>) {
+  const { ids, mask } = await encodeRow(row, tokenizer);
   const all = Array.from(ids);
   const learned = all.filter((_, at) => mask === undefined || Number(mask[at]) === 1);
-  return [tokenizer.decode(all), tokenizer.decode(learned)];
+  return [await tokenizer.decode(all), await tokenizer.decode(learned)];
 }
 
-it("an answer counts and its prompt does not; a text counts as a whole", () => {
-  expect(read({ prompt: "3 plus 4 is ", completion: "7" })).toEqual([`3 plus 4 is 7${END}`, `7${END}`]);
-  expect(read({ prompt: "a cat? ", answer: "yes" })).toEqual([`a cat? yes${END}`, `yes${END}`]);
-  expect(read({ question: "Größe?", answer: "groß" })).toEqual([`Größe?groß${END}`, `groß${END}`]);
-  expect(read({ text: "a stone" })).toEqual([`a stone${END}`, `a stone${END}`]);
+it("an answer counts and its prompt does not; a text counts as a whole", async () => {
+  expect(await read({ prompt: "3 plus 4 is ", completion: "7" })).toEqual([`3 plus 4 is 7${END}`, `7${END}`]);
+  expect(await read({ prompt: "a cat? ", answer: "yes" })).toEqual([`a cat? yes${END}`, `yes${END}`]);
+  expect(await read({ question: "Größe?", answer: "groß" })).toEqual([`Größe?groß${END}`, `groß${END}`]);
+  expect(await read({ text: "a stone" })).toEqual([`a stone${END}`, `a stone${END}`]);
 });
 
-it("of a chat the answers count, with the tokens that end them", () => {
+it("of a chat the answers count, with the tokens that end them", async () => {
   const messages = [
     { role: "user", content: "hi" },
     { role: "assistant", content: "ho" },
   ];
-  expect(read({ messages })[1]).toBe(`ho${END}`);
+  expect((await read({ messages }))[1]).toBe(`ho${END}`);
 });
 
-it("a row without a text is refused by the names of its columns", () => {
-  expect(() => encodeRow({ q: "hi", prompt: "?" }, tokenizer)).toThrow(
+it("a row without a text is refused by the names of its columns", async () => {
+  await expect(encodeRow({ q: "hi", prompt: "?" }, tokenizer)).rejects.toThrow(
     /a row must have the columns messages, or prompt and completion, .* got q, prompt/,
   );
 });
 
 it.each([["prompt", "answer"], ["prompt", "completion"], ["question", "answer"], ["text"]])(
   "a value of %s … that is no text is refused by its column",
-  (...columns) => {
+  async (...columns) => {
     for (const column of columns) {
       for (const value of [null, 5, true, ["a"], { a: 1 }]) {
         const row = { ...Object.fromEntries(columns.map((name) => [name, "a"])), [column]: value };
-        expect(() => encodeRow(row, tokenizer)).toThrow(
+        await expect(encodeRow(row, tokenizer)).rejects.toThrow(
           `the column ${column} must be a text, got ${JSON.stringify(value)}`,
         );
       }

@@ -3,7 +3,7 @@ import { type Dataset, mapDataset } from "@mp/data";
 import { type CausalExample, readRows } from "@mp/data/rows";
 import type { ChatMessage, Tokenizer } from "@mp/language-models/tokenizer";
 
-type Encode = (row: Row, by: Tokenizer) => CausalExample;
+type Encode = (row: Row, by: Tokenizer) => Promise<CausalExample>;
 
 /** The accepted columns of a row, and how to encode each set of them. */
 const SHAPES: readonly (readonly [columns: readonly string[], encode: Encode])[] = [
@@ -11,22 +11,24 @@ const SHAPES: readonly (readonly [columns: readonly string[], encode: Encode])[]
   pairShape("prompt", "completion"),
   pairShape("prompt", "answer"),
   pairShape("question", "answer"),
-  [["text"], (row, by) => ({ ids: endText(by, by.encode(readText(row, "text"))) })],
+  [["text"], async (row, by) => ({ ids: endText(by, await by.encode(readText(row, "text"))) })],
 ];
 
 type Row = Readonly<Record<string, unknown>>;
 
 /**
  * Reads rows of a file as examples. Only answers count in rows that separate them from a prompt.
- * @param most tokens of an example
+ * @param most largest number of tokens of an example
  */
 export async function readExamples(
   path: string,
   tokenizer: Tokenizer,
   most: number,
 ): Promise<Dataset<CausalExample>> {
-  return mapDataset(await readRows(path), (row: Row) => {
-    const example = encodeRow(row, tokenizer);
+  // Rows may have other columns, such as ids that no number holds exactly.
+  const rows = await readRows(path, { bigIntegers: true });
+  return mapDataset(rows, async (row: Row) => {
+    const example = await encodeRow(row, tokenizer);
     if (example.ids.length <= most) return example;
     throw new MpError(
       "MP_INVALID_ARGUMENT",
@@ -36,7 +38,7 @@ export async function readExamples(
 }
 
 /** @throws MP_INVALID_ARGUMENT for a row without the columns of a text */
-export function encodeRow(row: Row, tokenizer: Tokenizer): CausalExample {
+export async function encodeRow(row: Row, tokenizer: Tokenizer): Promise<CausalExample> {
   for (const [columns, encode] of SHAPES)
     if (columns.every((name) => Object.hasOwn(row, name))) return encode(row, tokenizer);
   throw new MpError(
@@ -46,9 +48,9 @@ export function encodeRow(row: Row, tokenizer: Tokenizer): CausalExample {
 }
 
 function pairShape(prompt: string, answer: string): readonly [readonly string[], Encode] {
-  const encode: Encode = (row, by) => {
-    const asked = by.encode(readText(row, prompt));
-    const reply = endText(by, by.encode(readText(row, answer), { addSpecialTokens: false }));
+  const encode: Encode = async (row, by) => {
+    const asked = await by.encode(readText(row, prompt));
+    const reply = endText(by, await by.encode(readText(row, answer), { addSpecialTokens: false }));
     return { ids: [...asked, ...reply], mask: [...asked.map(() => 0), ...reply.map(() => 1)] };
   };
   return [[prompt, answer], encode];

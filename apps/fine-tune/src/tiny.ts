@@ -10,7 +10,7 @@ const PARTS = fileURLToPath(new URL("../tiny", import.meta.url));
 const SUMMANDS = 20;
 const HELD_OUT = 40;
 
-/** Files of texts: for the base, for adapters, and further ones of the adapters' kind for evaluation. */
+/** Files of texts: for the base, for adapters, and held-out ones like the adapters' for evaluation. */
 interface TinyTexts {
   readonly pretrain: string;
   readonly train: string;

@@ -6,7 +6,7 @@ import { type Dataset, mapDataset } from "@mp/data";
 import { type CausalBatch, type CausalExample, causalBatches, shuffleDataset } from "@mp/data/rows";
 import { type CausalLm, type CausalLmInput, loadCausalLm } from "@mp/language-models";
 import { checkFits, loadTokenizer, type Tokenizer } from "@mp/language-models/tokenizer";
-import { type Nothing, softmaxCrossEntropy } from "@mp/nn";
+import { lossWeight, type Nothing, softmaxCrossEntropy } from "@mp/nn";
 import { type Lora, lora, type NamedParameters } from "@mp/nn/adapters";
 import type { Options } from "./flags.js";
 import type { Source } from "./source.js";
@@ -56,7 +56,8 @@ export async function openTuning(
         adapted === undefined
           ? model.apply(weights.base, input, context)
           : adapted.apply(weights.adapters, weights.base, input, context);
-      return softmaxCrossEntropy(logits, targets, { ignoreIndex: IGNORED });
+      const loss = softmaxCrossEntropy(logits, targets, { ignoreIndex: IGNORED });
+      return { loss, weight: lossWeight(loss) };
     },
     optimizer: adamW({ learningRate: options.learningRate, states: options.states }),
   });

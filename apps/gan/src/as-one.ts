@@ -7,7 +7,7 @@ type Data = Fed<Batch>;
 
 /**
  * The training in the form that the common flags need, with the results of one of its two networks. Steps, files and
- * the position in the data are those of both.
+ * the position in the data belong to both networks.
  */
 export function asOne(training: Training, network: Network): Trainer<unknown, Batch, unknown> {
   const one = {

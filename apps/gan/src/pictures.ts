@@ -3,7 +3,7 @@ import { type HostTensor, tensor } from "@mp/core";
 import { type ImageSplits, imageBatches, mapDataset, readImages, shapeImages } from "@mp/data";
 import { NETWORKS, type Network, type Options } from "./flags.js";
 
-/** The pictures of a run, and what a result says about their source. */
+/** The pictures of a run, and facts about their source for the result. */
 export interface Pictures extends ImageSplits {
   readonly channels: number;
   readonly size: number;
@@ -13,7 +13,10 @@ export interface Pictures extends ImageSplits {
 /** The step of a run that `--overflow` overflows. */
 const OVERFLOWING_STEP = 3;
 
-/** Reads the files in `--data`, or generates figures. @throws UsageError; MP_IO, MP_PARSE, MP_INVALID_ARGUMENT */
+/**
+ * Reads the images in `--data`, or draws synthetic shapes.
+ * @throws UsageError; MP_IO, MP_PARSE, MP_INVALID_ARGUMENT
+ */
 export async function loadPictures(options: Options): Promise<Pictures> {
   const { data, difficulty, trainImages, testImages, size } = options;
   const splits =
@@ -47,7 +50,7 @@ export function trainingBatches({ train, channels }: Pictures, options: Options)
     batch,
     epochs: Number.POSITIVE_INFINITY,
     shuffle: { seed },
-    // To -1 … 1, as the generator's tanh makes them.
+    // Scales to -1 … 1, the range of the generator's tanh.
     normalize: { mean: toOne(0.5), deviation: toOne(0.5) },
   });
   let taken = 0;

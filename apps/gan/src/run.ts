@@ -39,7 +39,7 @@ export async function runGan(run: Run<Options>, pictures: Pictures): Promise<Gan
     return { value: frechetDistance(features(made), features(real)), made };
   };
   const untrained = await distance();
-  // The discriminator's loss is the one with a meaning of its own: 2 ln 2 where it cannot tell.
+  // Only the discriminator's loss has an absolute meaning: 2 ln 2 if it cannot distinguish the pictures.
   const record = await fitByFlags({ ...run, training: asOne(training, "discriminator"), batches });
   const { value, made } = await distance();
   const graphs = training.graph(await firstBatch(batches));

@@ -30,7 +30,7 @@ export async function makePictures(
   const stream = randomStream(seed, NOISE);
   const parts: HostTensor[] = [];
   for (let done = 0; done < count; done += batch) {
-    // Whole batches only: a smaller one would be compiled for itself.
+    // Generates whole batches, since a smaller one would be compiled separately.
     const z = Float32Array.from({ length: batch * noise }, () => 2 * stream.uniform() - 1);
     parts.push(await training.predict(make, { z: tensor(z, [batch, noise]) }));
   }

@@ -21,7 +21,7 @@ export type Batch = { readonly x: Tensor; readonly factor: { readonly [N in Netw
 /** The paper's optimizer, which averages gradients over fewer steps than usual. */
 const optimizer = ({ learningRate }: Options) => adam({ learningRate, beta1: 0.5 });
 
-/** Losses of Goodfellow et al.: -log of the discriminator's probability that pictures are real, or made. */
+/** Losses of Goodfellow et al.: -log of the discriminator's probability that pictures are real, or generated. */
 const ifReal = (logits: Tensor): Tensor => reduceMean(softplus(neg(cast(logits, "f32"))));
 const ifMade = (logits: Tensor): Tensor => reduceMean(softplus(cast(logits, "f32")));
 
@@ -30,15 +30,16 @@ const drawNoise = (stream: Key, [batch = 1]: readonly number[], count: number): 
   sub(mul(randomUniform(foldIn(stream, "noise"), [batch, count]), 2), 1);
 
 /**
- * A trainer of both networks. In a step the discriminator learns to tell real pictures from made ones, then the generator
- * to mislead the new discriminator; each has its own optimizer and its own loss scaler, and may skip without the other.
+ * A trainer of both networks. In a step the discriminator learns to tell real pictures from generated ones, then the
+ * generator learns to mislead the new discriminator. Each network has its own optimizer and loss scaler, and may skip a
+ * step without the other.
  */
 export function ganTraining({ discriminator, generator }: Networks, run: Run<Options>) {
   const { options } = run;
   const { seed, noise } = options;
   const shared = trainerOptions(run);
   const { lossScaler } = shared.precision;
-  /** As many made pictures as `x` has real ones, and the generator's next statistics. */
+  /** Generates as many pictures as `x` has; also returns the generator's next statistics. */
   const make = ({ generator: own }: Both, x: Tensor, context: LossContext<Both>) => {
     const z = drawNoise(context.key, x.shape, noise);
     return generator.apply(own, z, { ...context, modelState: context.modelState.generator });
@@ -57,7 +58,7 @@ export function ganTraining({ discriminator, generator }: Networks, run: Run<Opt
         loss: (parameters: Both, { x, factor }: Batch, context: LossContext<Both>) => {
           const { modelState } = context;
           const [made] = make(parameters, x, context);
-          // Real and made pictures have batch statistics of their own, as in the paper's code.
+          // Real and generated pictures get separate batch statistics, as in the paper's code.
           const [ofReal, seen] = judge(parameters, x, context, modelState.discriminator);
           const [ofMade, next] = judge(parameters, made, context, seen);
           return {
@@ -88,7 +89,7 @@ export function ganTraining({ discriminator, generator }: Networks, run: Run<Opt
 }
 
 type Trees = Tree<Tensor>;
-/** Weights, or statistics, of both. */
+/** Weights, or statistics, of both networks. */
 type Both = { readonly [N in Network]: Trees };
 
 /** The precision's scaler, or a dynamic one with another initial scale. */

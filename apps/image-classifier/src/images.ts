@@ -8,7 +8,7 @@ import {
 } from "@mp/data";
 import type { Options } from "./flags.js";
 
-/** The images of a run, and what a result says about their source. */
+/** The images of a run, and facts about their source for the result. */
 export interface Images extends ImageSplits {
   /** Statistics of the training images, with which the test images are normalized as well. */
   readonly statistics: ChannelStatistics;
@@ -17,7 +17,10 @@ export interface Images extends ImageSplits {
   readonly summary: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the files in `--data`, or generates figures. @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT */
+/**
+ * Reads the images in `--data`, or generates pictures of shapes.
+ * @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT
+ */
 export async function loadImages(options: Options): Promise<Images> {
   const { data, difficulty, trainImages, testImages, size } = options;
   const splits =

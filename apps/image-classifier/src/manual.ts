@@ -1,6 +1,6 @@
 /**
- * Mixed precision by hand, as the MXNet talk shows it: cast the network to the half, cast the data, cast the logits
- * back before the softmax. Normalizations keep their parameters and statistics in float32.
+ * Mixed precision by hand, as the MXNet talk shows it: cast the network to the half dtype, cast the data, cast the
+ * logits back before the softmax. Normalizations keep their parameters and statistics in float32.
  */
 import { type HalfDType, isTensor, type Tensor, type Tree } from "@mp/core";
 import { cast } from "@mp/core/ops";

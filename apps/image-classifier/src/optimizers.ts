@@ -33,9 +33,7 @@ const makers: Readonly<Record<OptimizerName, (rate: Schedule, options: Optimizer
   adam: (learningRate) => adam({ learningRate }),
 };
 
-/**
- * The optimizer with L2 weight decay; the learning rate rises for a twentieth of all steps, then falls along a cosine.
- */
+/** The optimizer with L2 weight decay. The rate warms up for a twentieth of all steps, then decays along a cosine. */
 export function scheduledOptimizer(options: OptimizerOptions): Optimizer {
   const { model, optimizer, steps, learningRate = rates[optimizer][model] } = options;
   const rising = Math.max(1, Math.round(steps / 20));

@@ -5,11 +5,14 @@ import type { Options } from "./flags.js";
 
 interface ChosenPrecision {
   readonly precision: Precision;
-  /** The half that `--manual` casts to by hand. */
+  /** The half dtype that `--manual` casts to by hand. */
   readonly castTo: HalfDType | undefined;
 }
 
-/** Chooses the precision of the flags. @throws UsageError if `--manual` has no half, or half reductions beside it */
+/**
+ * Chooses the precision of the flags.
+ * @throws UsageError for `--manual` with a precision that has no half dtype, or together with `--half-reductions`
+ */
 export function choosePrecision(run: Pick<Run<Options>, "options" | "backend">): ChosenPrecision {
   const { options, backend } = run;
   const { precision } = trainerOptions({ options: { ...options, halfReductions: false }, backend });

@@ -47,7 +47,7 @@ export async function runClassifier(
   });
   await using training = await classifierTraining(model, run, precision);
   const record = await fitByFlags({ ...run, training, batches });
-  // With the last, smaller batch.
+  // Includes the last, smaller batch.
   const test = imageBatches(images.test, { batch, normalize: images.statistics, partial: "keep" });
   const metrics = (parameters: Trees, { x, y }: Batch, context: LossContext<Trees>) => ({
     accuracy: accuracy(model.apply(parameters, x, context)[0], y),

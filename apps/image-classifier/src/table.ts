@@ -24,7 +24,7 @@ export type TableEntry = Pick<TableKind, "net" | "precision"> & {
   readonly runs: readonly { readonly result: Pick<RunResult, "metric"> }[];
 };
 
-/** Each network in float32 and in both halves. */
+/** Each network in float32, mixed float16 and mixed bfloat16. */
 export function tableKinds(options: Options): readonly TableKind[] {
   return NETS.flatMap((net) => {
     const kinds = precisionKinds({ ...options, model: net });

@@ -1,4 +1,4 @@
-// The recipe's command line. It takes no flags: what there is to change is in recipe.ts.
+// The recipe's command line. It takes no flags: all settings are in recipe.ts.
 const [flag] = process.argv.slice(2);
 if (flag === undefined) await import("./recipe.js");
 else if (flag === "--help" || flag === "-h")

@@ -1,7 +1,7 @@
 import { defineApp, integer, number, type OptionsOf } from "@mp/cli";
 import { tableFlags } from "@mp/cli/training";
 
-/** The command line of speech: the common flags and the sizes of the experiment. */
+/** The flags of the speech app: the common ones, and the sizes of the experiment. */
 export const definition = defineApp({
   name: "speech",
   description: "Trains a recurrent network to write down speech, in mixed precision beside float32",

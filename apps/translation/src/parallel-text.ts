@@ -52,7 +52,7 @@ export class Words {
   }
 }
 
-/** @throws MP_IO for files that are missing, MP_PARSE for lines that are no pairs */
+/** @throws MP_IO for files that are missing, MP_PARSE for lines that are not pairs */
 export async function loadParallelText(options: Options): Promise<ParallelText> {
   const { data, pairs, testPairs, vocab } = options;
   if (data === undefined) {

@@ -37,7 +37,7 @@ export async function runTranslation(
   return { result: await resultOf({ ...run, training, record, metric, flops, details }) };
 }
 
-/** A rate that rises to `--learning-rate`, then falls with the root of the step (Vaswani et al.), for any `--steps`. */
+/** A rate that warms up to `--learning-rate`, then decays with the step's root (Vaswani et al.), for any `--steps`. */
 function inverseRootRate({ learningRate, warmup }: Options): Schedule {
   return function inverseRoot(step) {
     const t = add(cast(step, "f32"), 1);

@@ -1,4 +1,4 @@
-/** The table of `--table`: BLEU, fastest step and memory in float32 and in both halves, over several seeds. */
+/** The table of `--table`: BLEU, fastest step and memory in float32 and both mixed precisions, over several seeds. */
 import type { RunResult } from "@mp/cli";
 import { type Finished, formatKinds, type Kind, metricOf, moments } from "@mp/cli/training";
 import type { Options } from "./flags.js";

@@ -81,7 +81,7 @@ function lossScaling({ lossScale, initialScale = SCALE, scalingFactor, scalingIn
   return { scale: initialScale, dynamic: { scalingFactor, N: scalingInterval } };
 }
 
-/** Sums gradients over the workers of `--workers`; undefined for a single one. */
+/** Sums gradients over the workers of `--workers`; undefined for a single worker. */
 const communicator = ({ workers }: Options) => (workers === 1 ? undefined : simulateWorkers(workers));
 
 /** The updater's trainer. For flags that NNabla's updater lacks, a trainer with a static scale or one that skips. */

@@ -1,6 +1,6 @@
 import type { Communicator } from "@mp/core/compat";
 
-/** Simulates workers that all have this one's gradients, so that the sum is a multiple of them. */
+/** Simulates workers that all have the gradients of this process, so that the sum is a multiple of these gradients. */
 export function simulateWorkers(workers: number): Communicator {
   return {
     allReduce: async (tensors) =>

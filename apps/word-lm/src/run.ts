@@ -30,7 +30,7 @@ export async function runWordModel(
   const model = wordModel({ ...options, vocabulary: text.vocabularySize, initialScale: INITIAL_SCALE });
   const own = rankPart(text.train, ranks);
   const batches = languageModelBatches(own, { batch, sequence, epochs: Number.POSITIVE_INFINITY });
-  // Made before training, so that a held-out text too short for the batch is refused before hours are spent.
+  // Created before training, so that a held-out text too short for the batch is refused before hours of training.
   const heldOut = languageModelBatches(text.valid, { batch, sequence });
   const stepsPerEpoch = Math.max(1, Math.floor((own.length - 1) / batch / sequence / accumulate));
   await using training = await trainer({

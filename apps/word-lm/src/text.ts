@@ -1,7 +1,7 @@
 import { defaultCorpus } from "@mp/cli/corpus";
 import { buildVocabulary, type CorpusParts, encodeCorpus, readText } from "@mp/data";
 
-/** A text as the model reads it: word indices of its three parts, and what a result says about their source. */
+/** A text as the model reads it: word indices of its three parts, and facts about their source for the result. */
 export interface Text extends CorpusParts {
   /** Size of the vocabulary, smaller than requested if the text has fewer words. */
   readonly vocabularySize: number;

@@ -3,8 +3,8 @@ import { median } from "../statistics.js";
 import { time } from "../timing.js";
 
 /**
- * Median seconds of all-reduces of one buffer of that many numbers, in place: no exchange of gradients of that size can
- * be faster.
+ * Measures the median seconds of an in-place all-reduce of one f32 buffer of `length` elements, a lower bound
+ * for exchanging as many gradients.
  */
 export async function allReduceSeconds(
   ranks: Awaited<ReturnType<typeof mpi>>,

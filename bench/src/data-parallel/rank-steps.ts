@@ -20,9 +20,9 @@ export interface RankJob {
 export interface RankReport {
   /** Median time of a step. */
   readonly stepSeconds: number;
-  /** Median of all-reduces of one buffer of the gradients' size; 0 on a single rank. */
+  /** Median time of an all-reduce of one buffer of the gradients' size; 0 on a single rank. */
   readonly allReduceSeconds: number;
-  /** Median of a step's all-reduces of its gradients, with the copies that they need; 0 on a single rank. */
+  /** Median time that a step takes to all-reduce its gradients, with the copies needed; 0 on a single rank. */
   readonly reductionSeconds: number;
   readonly losses: readonly number[];
   /** Bytes of rank 0's state by slot. */
@@ -43,7 +43,7 @@ const training = await workload.train(backend, precisions[job.precision](), {
 });
 const { milliseconds, losses } = await timeSteps(
   async () => (await training.step()).loss,
-  // Ranks end together: by the number of steps, and not by their own clocks.
+  // No time limit: all ranks must make the same number of steps.
   { warmup: WARMUP, steps, seconds: Number.POSITIVE_INFINITY },
   performance.now(),
 );

@@ -18,7 +18,7 @@ export function exactProduct({ side, inner, a, b, isTransposedA, isTransposedB }
   return product;
 }
 
-/** The largest difference, in units of 2^-11 (half a step of float16 above 1) of the exact root mean square. */
+/** The largest difference, divided by the exact root mean square and by 2^-11 (half a float16 step at 1). */
 export function relativeLoss(got: Float32Array, exact: Float64Array): number {
   const size = Math.sqrt(exact.reduce((sum, x) => sum + x * x, 0) / exact.length);
   let most = 0;

@@ -1,4 +1,4 @@
-// Operands of a dense layer's three products, in numbers that float16 has.
+// Operands of a dense layer's three products, with values that float16 holds exactly.
 import { roundTo } from "@mp/core/graph";
 import { uniformValues } from "../workloads/hash-values.js";
 
@@ -14,13 +14,13 @@ export interface Operands {
 
 type Change = (numbers: Float32Array, side: number) => Float32Array;
 
-/** How operands are drawn: normally distributed numbers, changed. */
+/** How operands are drawn: normally distributed numbers, then changed by `changeA` and `changeB`. */
 export interface Drawing {
   readonly name: string;
   readonly seed: number;
   readonly changeA: Change;
   readonly changeB: Change;
-  /** The gradient of the weights: activations by the gradient of the result, over the batch. Else b are weights. */
+  /** True for the weights' gradient, where `a` is activations and `b` gradients. Otherwise `b` is weights. */
   readonly isTransposedA?: boolean;
   readonly isTransposedB?: boolean;
 }
@@ -43,7 +43,7 @@ function centerColumns(numbers: Float32Array, columns: number): Float32Array {
   return numbers.map((x, index) => x - (means[index % columns] as number));
 }
 
-/** Rows and columns are `side` each; weights have deviation 1/√inner, all others 1. */
+/** Draws operands for a product of `side` rows and columns: weights of deviation 1/√inner, others of 1. */
 export function drawOperands(drawing: Drawing, side: number, inner: number): Operands {
   const { seed, changeA, changeB, isTransposedA = false, isTransposedB = false } = drawing;
   const scale = isTransposedA ? 1 : Math.sqrt(inner);

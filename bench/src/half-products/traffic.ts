@@ -1,4 +1,4 @@
-// The bytes that a training step's products move: each operand and result of a kernel counts once.
+// The bytes that a training step's products move. Each operand and result of a kernel counts once.
 
 /** Products of one size in a training step: [rows, inner] by [inner, columns], `count` times. */
 interface ProductSizes {
@@ -10,7 +10,7 @@ interface ProductSizes {
   readonly isStrided: boolean;
 }
 
-/** The product of a layer and the two of its gradients. */
+/** The product of a layer and the two products of its gradients. */
 function withGradients(rows: number, inner: number, columns: number, count = 1): readonly ProductSizes[] {
   return [
     { rows, inner, columns, count, isStrided: true },
@@ -66,7 +66,7 @@ const plain =
   ({ rows, inner, columns }) =>
     bytes * (rows * inner + inner * columns + rows * columns);
 
-/** Bytes with casts, which read and write each operand once more, and the result. */
+/** Bytes if the operands and the result are cast, which reads and writes each of them once more. */
 const withCasts: Bytes = (sizes) => plain(4)(sizes) + plain(2 + 4)(sizes);
 
 const blockCount = (block: number, { inner }: ProductSizes): number => Math.ceil(inner / block);

@@ -98,7 +98,7 @@ async function fineTune(
   return { times, forward: furthest(forward, logits), difference: Math.max(...differences), nodes };
 }
 
-/** Moves classes to the last axis: PyTorch keeps those of pictures second. */
+/** Moves classes to the last axis; for pictures, PyTorch has them on the second. */
 function classesLast(logits: Tensor, classAxis: number): Tensor {
   const rank = logits.shape.length;
   if (classAxis !== 1 || rank === 2) return logits;

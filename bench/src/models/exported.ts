@@ -4,7 +4,7 @@ import { type HostTensor, tensor } from "@mp/core";
 import { arrayOf } from "@mp/safetensors";
 import { loadFile } from "@mp/safetensors/file";
 
-/** The names of `peers/onnx_models.py`, in the order of the table. */
+/** The models of `peers/onnx_models.py` by name, in the order of the table. */
 export const MODELS = [
   "resnet18",
   "mobilenet_v3_small",

@@ -1,5 +1,5 @@
-// One of the ONNX project's node tests: its model, read and evaluated by the reference, gives the numbers that it
-// should, or is refused with a code.
+// Runs one of the ONNX project's node tests: its model, read and evaluated by the reference, gives the expected values,
+// or is refused with a code.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type HostTensor, MpError } from "@mp/core";
@@ -9,7 +9,7 @@ import { decodeModel, type OnnxModel, readGraph } from "@mp/onnx";
 
 export interface NodeTest {
   readonly name: string;
-  /** The reason why the test does not count among the tests of numbers; empty if it does. */
+  /** Why the test is left out of the counts, such as `strings`; empty if it is counted. */
   readonly kind: string;
   readonly ops: readonly string[];
   readonly rtol: number;
@@ -52,8 +52,8 @@ export async function runNodeTest(
 const KNOWN_BEFORE = /has to be known beforehand/;
 
 /**
- * Evaluates a test. Tests give shapes, axes and counts as inputs, which a graph of static shapes has as attributes;
- * so inputs that must be known beforehand become initializers, integers first.
+ * Evaluates a test. Tests give shapes, axes and counts as inputs, but a graph of static shapes has them as attributes.
+ * So if the reader must know a value beforehand, inputs become initializers, integer inputs first.
  */
 async function evaluateTest(
   model: OnnxModel,
@@ -104,9 +104,9 @@ function compareOutputs(
     if (a.dtype !== b.dtype || a.shape.join() !== b.shape.join())
       return { result: "wrong", reason: `${name} is ${a.dtype}[${a.shape}], not ${b.dtype}[${b.shape}]` };
     const [got, wanted] = [toNumbers(a), toNumbers(b)];
-    // The data of halves was rounded once more or less than by us: two of its units.
+    // Allows two ulps, because expected f16 and bf16 values may be rounded once more or less than ours.
     const relative = Math.max(rtol, a.dtype === "bf16" ? 2 ** -6 : a.dtype === "f16" ? 2 ** -9 : 0);
-    // Where terms cancel, what is left of their rounding in f32: half a unit of the largest number.
+    // Allows the f32 rounding error that remains where terms cancel: half an ulp of the largest value.
     const absolute = Math.max(atol, isFloat(a.dtype) ? 2 ** -24 * largestFinite(wanted) : 0);
     const at = got.findIndex((value, place) => {
       const want = wanted[place] as number;

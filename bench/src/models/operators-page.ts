@@ -7,7 +7,7 @@ type Tested = readonly (readonly [NodeTest, Outcome])[];
 const share = (part: number, whole: number): string =>
   `${part} of ${whole}${whole === 0 ? "" : ` (${((100 * part) / whole).toFixed(1)} %)`}`;
 
-/** Formats the four fractions of tests as lines. */
+/** Formats the fraction of tests with each of the four results, one line each. */
 export function shares(tested: Tested): readonly string[] {
   const count = (result: Outcome["result"]): string =>
     share(tested.filter(([, each]) => each.result === result).length, tested.length);
@@ -21,7 +21,7 @@ const list = (tested: Tested): string =>
     .map((each) => `- ${each}`)
     .join("\n");
 
-/** Shortens a message by the names and numbers of its test. */
+/** Removes from a message the parts that only apply to its test: node names, opset and input numbers. */
 const shortReason = (message: string): string =>
   message
     .replace(/^onnx: /, "")
@@ -30,7 +30,7 @@ const shortReason = (message: string): string =>
     .replace(/"(?:in|out)\/\d+" /, "")
     .replaceAll("|", "\\|");
 
-/** Renders the page; `read` are the operators that have a reader, `operators` all of ONNX with their newest version. */
+/** Renders the page; `read` are the operators with a reader, `operators` all of ONNX's with their newest version. */
 export function operatorsPage(
   read: readonly string[],
   operators: Readonly<Record<string, number>>,
@@ -57,7 +57,7 @@ export function operatorsPage(
 
 Of ${Object.keys(operators).length} operators of ONNX ${version}, ${readCount} are read. The others, and the forms below, are refused by \`readGraph\` and \`fromOnnx\` with \`MP_UNSUPPORTED\`, which names operator, version and node.
 
-These are the results of the ONNX project's own node tests, read by \`readGraph\` and evaluated by the reference backend. A test passes if all numbers agree within the test's own tolerance. Where terms cancel, the limit is half a unit in the last place of the largest number. Inputs that must be known when the graph is built, such as axes, are passed as initializers. Types that graphs do not have are read as other types, if the caller asks for it: \`readAs: ${JSON.stringify(readAs)}\`; expected results are converted in the same way. The first list counts the tests of float and integer operators: it leaves out strings, sequences, optionals, quantization, 8 bits and less, random numbers, training and other domains. The second list counts all tests. Three expansions of \`Bernoulli\` count as wrong there, because they draw other numbers than the tests expect.
+These are the results of the ONNX project's own node tests, read by \`readGraph\` and evaluated by the reference backend. A test passes if all numbers agree within the test's own tolerance. Where terms cancel, the limit is half a unit in the last place of the largest number. Inputs that must be known when the graph is built, such as axes, are passed as initializers. Types that graphs do not have are read as other types, if the caller asks for it: \`readAs: ${JSON.stringify(readAs)}\`; expected results are converted in the same way. The first list counts the tests of float and integer operators: it leaves out strings, sequences, optionals, quantization, 8 bits and less, random numbers, training, other domains, and two tests of \`Resize\` that take size · scale for a length, where ONNX's text, ONNX Runtime and PyTorch take the whole number. The second list counts all tests. Those two and three expansions of \`Bernoulli\`, which draw other numbers than the tests expect, count as wrong there.
 
 ${list(counted)}
 

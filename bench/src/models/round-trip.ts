@@ -23,7 +23,7 @@ import { interleave } from "../timing.js";
 import type { ExportedModel } from "./exported.js";
 import { furthest, inSession } from "./plain-session.js";
 
-/** The numbers of one file. */
+/** Figures of one written file. */
 export interface WrittenFile {
   readonly bytes: number;
   /** The largest difference from PyTorch's output, at the same batch and at three times its rows. */
@@ -37,10 +37,10 @@ export interface RoundTrip {
   readonly f16: WrittenFile | string;
   /** The largest difference from PyTorch's output, of the f32 file read by `fromOnnx` again. */
   readonly again: number;
-  /** Medians of runs of the f32 file in turns, by a plain session and by a predictor. */
+  /** Median time of a run of the f32 file in a plain session; `predictorMs` is that of a predictor, run in turns. */
   readonly sessionMs: number;
   readonly predictorMs: number;
-  /** Peak bytes that the engine held for a predictor and for a trainer with `sgd`; undefined if it does not say. */
+  /** Peak bytes that the engine held for a predictor, or a trainer with `sgd`; undefined if it does not report them. */
   readonly predictorBytes: number | undefined;
   readonly trainerBytes: number | undefined;
 }

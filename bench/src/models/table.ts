@@ -31,7 +31,7 @@ export interface WrittenRow {
   readonly found: RoundTrip;
 }
 
-/** Whether the written files give PyTorch's output; one may be refused in f16. */
+/** Whether the written files give PyTorch's output. The file in f16 may instead be refused. */
 export function isWrittenWithin({ found: { f32, f16, again } }: WrittenRow): boolean {
   const half = typeof f16 === "string" ? 0 : f16.output;
   return Math.max(f32.output, again) <= LIMITS.forward && half <= LIMITS.mixed_float16;

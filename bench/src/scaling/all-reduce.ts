@@ -1,7 +1,7 @@
 /**
- * All-reduce as a schedule of messages between ranks: when each rank has the sums. Costs of a message are Hockney's,
- * latency + bytes / bandwidth (Thakur, Rabenseifner, Gropp 2005, "Optimization of Collective Communication Operations
- * in MPICH"). Ranks begin when they are ready, so that a slow rank holds up the others as it would in a run.
+ * Models all-reduce as messages between ranks, and computes when each rank has the sums. Costs of a message are
+ * Hockney's, latency + bytes / bandwidth (Thakur, Rabenseifner, Gropp 2005, "Optimization of Collective Communication
+ * Operations in MPICH"). Ranks begin when they are ready, so that a slow rank holds up the others as it would in a run.
  */
 
 /** Cost of a message; copies and additions at its end count as part of the bandwidth. */
@@ -16,14 +16,14 @@ export type AllReduce = (ready: readonly number[], bytes: number, wire: Wire) =>
 const move = (bytes: number, { latencySeconds, bytesPerSecond }: Wire): number =>
   latencySeconds + bytes / bytesPerSecond;
 
-/** One exchange between pairs: a rank goes on when it and its partner are done and the message has arrived. */
+/** Sends each rank a message. A rank continues once it and its partner have finished and the message has arrived. */
 const exchange = (
   times: readonly number[],
   partner: (rank: number) => number,
   seconds: number,
 ): readonly number[] => times.map((own, rank) => Math.max(own, times[partner(rank)] as number) + seconds);
 
-/** Each rank passes a block of bytes / ranks on to the next: ranks - 1 rounds to add, and as many to share the sums. */
+/** A ring of ranks - 1 rounds that add and as many that share. In each, a rank sends bytes / ranks to the next rank. */
 export const ring: AllReduce = (ready, bytes, wire) => {
   const ranks = ready.length;
   const block = bytes / ranks;
@@ -33,7 +33,7 @@ export const ring: AllReduce = (ready, bytes, wire) => {
   return times;
 };
 
-/** Sums go up a binomial tree to rank 0, and down again: whole buffers, in 2 · log₂ ranks rounds. */
+/** Sums go up a binomial tree to rank 0, and down again, as whole buffers, in 2 · log₂ ranks rounds. */
 export const tree: AllReduce = (ready, bytes, wire) => {
   const times = [...ready];
   const ranks = times.length;
@@ -56,8 +56,8 @@ export const tree: AllReduce = (ready, bytes, wire) => {
 };
 
 /**
- * Rabenseifner's algorithm, for powers of two: partners exchange and add halves, then quarters and so on; then the
- * sums come back in the other order.
+ * Rabenseifner's algorithm, for a power of two ranks: partners exchange and add halves of the buffer, then quarters,
+ * and so on; the sums then come back in the opposite order.
  */
 export const halving: AllReduce = (ready, bytes, wire) => {
   const rounds = Math.log2(ready.length);

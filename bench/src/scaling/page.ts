@@ -8,10 +8,10 @@ import { type RankWork, stepTime } from "./step-time.js";
 export interface Measured {
   /** Latency of an all-reduce of one number between two ranks. */
   readonly latencySeconds: number;
-  /** Bytes of a large all-reduce between two ranks divided by its time: copies and additions, without a network. */
+  /** Bytes of a large all-reduce between two ranks per second, spent on copies and additions, without a network. */
   readonly bytesPerSecond: number;
   readonly w2: RankWork & { readonly parameters: number };
-  /** Speed of W2's matrix products in float32. */
+  /** Speed of the matrix products of the LSTM workload W2 in float32. */
   readonly flopsPerSecond: number;
 }
 
@@ -33,10 +33,10 @@ const RANKS = [1, 2, 4, 8, 16, 64, 256, 1024];
 const BILLION = 1e9;
 /** Tokens that a rank takes in a step of the large model. */
 const TOKENS = 8192;
-/** Assumed speed of a GPU's matrix products in a half. */
+/** Assumed speed of a GPU's matrix products in a half dtype, in operations per second. */
 const GPU_FLOPS = 400e12;
 
-/** A wire through the network and, at its end, through the software as measured. */
+/** The cost of a message over the network and through the software at its end, whose cost was measured. */
 const softwareWire = (
   { latencySeconds, bytesPerSecond }: Measured,
   { bitsPerSecond, latencySeconds: away }: Network,
@@ -45,7 +45,7 @@ const softwareWire = (
   bytesPerSecond: 1 / (1 / bytesPerSecond + 8 / bitsPerSecond),
 });
 
-/** A wire without the processor's copies: GPUs exchange through the network card alone. */
+/** The cost of a message between GPUs that exchange data over the network without copies by the processor. */
 const directWire = ({ bitsPerSecond, latencySeconds }: Network): Wire => ({
   latencySeconds,
   bytesPerSecond: bitsPerSecond / 8,
@@ -71,7 +71,7 @@ function table(work: RankWork, wireFor: (network: Network) => Wire): string {
   return markdownTable(head, rows);
 }
 
-/** Memory of a rank: weights, gradients and two moments in float32, and a half copy of the weights. */
+/** Formats the memory of weights, or of gradients or moments of as many elements, in gigabytes. */
 const gigabytes = (parameters: number, bytesEach: number): string =>
   `${((parameters * bytesEach) / 1e9).toPrecision(3)} GB`;
 

@@ -16,7 +16,7 @@ export interface StepTime {
   readonly seconds: number;
   /** One rank's step time divided by `seconds`. */
   readonly efficiency: number;
-  /** Time spent waiting: how much longer the slowest rank computes than the average one. */
+  /** Time spent waiting, that is, how much longer the slowest rank computes than the average rank. */
   readonly waitingSeconds: number;
 }
 

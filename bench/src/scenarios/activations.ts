@@ -41,7 +41,7 @@ function wideMlp(): Workload {
   });
 }
 
-/** Measures the memory that halves save where activations take most of a step's memory. */
+/** Measures the memory that mixed precision saves where activations take most of a step's memory. */
 export const activations: Scenario = {
   title:
     "peak memory of 8 layers of 32 to 32768 units and back, batch 2048, in mixed_bfloat16 beside float32",

@@ -6,7 +6,7 @@ import { ALONE, type Scenario } from "./scenario.js";
 
 const SECONDS = 1 / 1000;
 
-/** Time from the first call of `step` to the engine's first run, on W2. */
+/** Time from the first call of `step` to the engine's first run, on the LSTM workload W2. */
 export const compilation: Scenario = {
   title: "tracing and compiling W2",
   parts: [ALONE],

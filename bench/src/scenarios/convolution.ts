@@ -8,7 +8,7 @@ interface Sizes {
   readonly images: number;
   readonly channels: number;
   readonly pixels: number;
-  /** Target: the weight gradient takes at most this many times the forward pass. */
+  /** Target: largest ratio of the weight gradient's time to the forward pass's. */
   readonly bar: number;
 }
 
@@ -43,7 +43,7 @@ function cornerGraph(
   return builder.finish({ corner: builder.emitOne("Slice", [result], corner) });
 }
 
-/** A convolution and its two gradients in f32, each as a separate graph, in turn in one process. */
+/** Times a convolution and its two gradients in f32, each as a separate graph, in turn in one process. */
 export const convolution: Scenario = {
   title: "convolution by 3×3, its input gradient and its weight gradient in float32",
   parts: Object.keys(SHAPES),

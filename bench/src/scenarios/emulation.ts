@@ -3,7 +3,7 @@ import { interleave } from "../timing.js";
 import { wordModel } from "../workloads/word-model.js";
 import { ALONE, type Scenario } from "./scenario.js";
 
-/** W2 in mixed_float16, emulated where the engine does not compute in halves, compared with float32. */
+/** The LSTM workload W2 in mixed_float16, emulated where the engine lacks float16, compared with float32. */
 export const emulation: Scenario = {
   title: "mixed_float16 beside float32 on W2",
   parts: [ALONE],

@@ -35,7 +35,7 @@ export const memory: Scenario = {
     const type = { dtype: "f32", shape: [SIDE, SIDE] } as const;
     const { graph } = traceInto([{ name: "x", role: "batch", type }], ([x]) => {
       const { value, gradients } = valueAndGrad(lossOf)(x as Tensor);
-      // The norm of the gradient, not the gradient: results are copied to the host, whose memory is not measured here.
+      // The norm of the gradient, not the gradient, since results are copied to the host, whose memory does not count.
       return { loss: value, norm: reduceSumSquare(gradients) };
     });
     const x = tensor(uniformValues(1, SIDE * SIDE, 1), [SIDE, SIDE]);

@@ -9,7 +9,7 @@ const STEPS = 200;
 const BATCH = 32;
 const CELLS = 256;
 
-/** A training step of an LSTM over many times, in a loop and with its steps written out. */
+/** A training step of an LSTM over a long sequence, as a loop and with the time steps written out. */
 export const recurrence: Scenario = {
   title: `A training step of an LSTM of ${CELLS} cells over ${STEPS} times, batch ${BATCH}, float32`,
   parts: ["unrolled", "looped"],

@@ -39,7 +39,7 @@ const MEGABYTE = 2 ** 20;
 /** Bytes in megabytes. */
 export const megabytes = (bytes: number): number => bytes / MEGABYTE;
 
-/** The process's own peak, and the part of it beyond `before` bytes, in megabytes. */
+/** The process's peak resident memory, and the part of it beyond `before` bytes, in megabytes. */
 export function residentMemory(before: number): { readonly resident: number; readonly added: number } {
   const resident = process.resourceUsage().maxRSS * 1024;
   return { resident: megabytes(resident), added: megabytes(resident - before) };
@@ -48,5 +48,5 @@ export function residentMemory(before: number): { readonly resident: number; rea
 /** Makes glibc return freed blocks of a megabyte and more, so that a process's peak is memory in use. */
 export const FREED_BLOCKS_GO_BACK = { MALLOC_MMAP_THRESHOLD_: "1048576" };
 
-/** The part of a scenario that needs only one kind of process. */
+/** Name of the only part of a scenario that has no separate parts. */
 export const ALONE = "alone";

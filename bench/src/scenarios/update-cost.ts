@@ -3,7 +3,7 @@ import { interleave } from "../timing.js";
 import { wordModel } from "../workloads/word-model.js";
 import { ALONE, type Scenario } from "./scenario.js";
 
-/** W2 in float32 with all safety checks of a step, compared with gradients and optimizer alone. */
+/** The LSTM workload W2 in float32 with all safety checks of a step, compared with gradients and optimizer alone. */
 export const updateCost: Scenario = {
   title: "finite check, unscaling, commit and scaler on W2 in float32",
   parts: [ALONE],

@@ -4,13 +4,13 @@ import { add, concat, matMul, reshape, split } from "@mp/core/ops";
 import { type LstmParameters, type LstmSequence, lstm, lstmStep } from "@mp/nn";
 
 /**
- * Forms of a layer's products. Fused: one of all inputs, and one of the state in each step. By step: one of inputs
- * and state in each step, as TensorFlow's `BasicLSTMCell`. By gate: one for each of the four gates in each step.
+ * How an LSTM layer splits its matrix products. `fused`: one product for the inputs of all steps, and one per step for
+ * the state. `by step`: one per step, as in TensorFlow's `BasicLSTMCell`. `by gate`: one per step and gate.
  */
 export const LSTM_FORMS = ["fused", "by step", "by gate"] as const;
 export type LstmForm = (typeof LSTM_FORMS)[number];
 
-type Apply = (parameters: Traced<LstmParameters>, sequence: LstmSequence) => Tensor;
+type Apply = (parameters: Traced<LstmParameters>, sequence: Required<LstmSequence>) => Tensor;
 
 /** A layer over time with its steps written out: [time, batch, cells] of hidden states. */
 export function lstmOfForm(form: LstmForm, cells: number): Apply {
@@ -23,7 +23,7 @@ export function lstmOfForm(form: LstmForm, cells: number): Apply {
   return applies[form];
 }
 
-/** An LSTM whose weights' columns are divided into parts, each with a product in each step. */
+/** An LSTM whose weights are split by columns into parts, each with a product in each step. */
 function basic(parts: number): Apply {
   return ({ input, recurrent, bias }, { x, state }) =>
     scope("lstm", () => {

@@ -6,7 +6,7 @@ export const BOTTLENECK_NET_SIZES = {
   batch: 64,
   /** Side of the images, in pixels: a multiple of 32. */
   size: 224,
-  /** Channels of the first stage; each further one doubles it. */
+  /** Channels of the first stage; each further stage has twice as many. */
   width: 64,
   /** Blocks of each stage. */
   blocks: [3, 4, 6, 3],

@@ -1,5 +1,5 @@
 import { adamW, tensor } from "@mp/core";
-import { add, asTensor, attention, gather, gelu, reshape, transpose } from "@mp/core/ops";
+import { add, gather, reshape } from "@mp/core/ops";
 import { dense, encoderLayer, layerNorm, softmaxCrossEntropy } from "@mp/nn";
 import { tokenValues } from "./hash-values.js";
 import { type InitialValues, initialValues } from "./initial-values.js";
@@ -15,7 +15,7 @@ export const ENCODER_SIZES = {
   layers: 4,
 };
 
-/** The mask token, and which words are masked: every seventh. */
+/** The token that replaces a masked word; of `MASK_EVERY` words one is masked. */
 const MASK_WORD = 1;
 const MASK_EVERY = 7;
 const IGNORED = -100;
@@ -45,34 +45,13 @@ function layerValues(draw: InitialValues, { size, hidden }: typeof ENCODER_SIZES
   };
 }
 
-type EncoderLayer = ReturnType<typeof encoderLayer>["apply"];
-
-/** A layer of `@mp/nn`, which writes attention out. */
-const plainLayer = ({ size, heads, hidden }: typeof ENCODER_SIZES): EncoderLayer =>
-  encoderLayer(size, heads, { hidden }).apply;
-
-/** The same layer with the operator `attention`, for which engines may have a kernel. */
-export function attendingLayer({ batch, time, size, heads, hidden }: typeof ENCODER_SIZES): EncoderLayer {
-  const [project, expand, contract] = [dense(size, size), dense(size, hidden), dense(hidden, size)];
-  const norm = layerNorm(size);
-  const order = [0, 2, 1, 3];
-  return (own, input) => {
-    const x = asTensor(input, "encoder");
-    const { query, key, value, output } = own.attention;
-    const split = (part: typeof query) =>
-      transpose(reshape(project.apply(part, x), [batch, time, heads, size / heads]), order);
-    const mixed = transpose(attention(split(query), split(key), split(value)), order);
-    const attended = project.apply(output, reshape(mixed, [batch, time, size]));
-    const middle = norm.apply(own.attentionNorm, add(x, attended));
-    const fed = contract.apply(own.contract, gelu(expand.apply(own.expand, middle)));
-    return norm.apply(own.norm, add(middle, fed));
-  };
-}
-
-/** W4: a small encoder with post-normalization, cross entropy of the masked words, AdamW. */
-export function encoder(sizes = ENCODER_SIZES, layerOf = plainLayer): Workload {
-  const { batch, time, vocabulary, size, hidden, layers } = sizes;
-  const layer = layerOf(sizes);
+/**
+ * W4: a small encoder with post-normalization, cross entropy of the masked words, AdamW. With `fused` its layers call
+ * the operator `attention`.
+ */
+export function encoder(sizes = ENCODER_SIZES, fused = false): Workload {
+  const { batch, time, vocabulary, size, heads, hidden, layers } = sizes;
+  const layer = encoderLayer(size, heads, { hidden, fused });
   const norm = layerNorm(size);
   const project = dense(size, vocabulary);
   const draw = initialValues();
@@ -91,12 +70,12 @@ export function encoder(sizes = ENCODER_SIZES, layerOf = plainLayer): Workload {
   const perLayer =
     2 * tokensPerStep * (4 * size * size + 2 * size * hidden) + 4 * tokensPerStep * time * size;
   return defineWorkload({
-    title: `encoder, ${layers} layers of ${size}, ${sizes.heads} heads, sequence ${time}, batch ${batch}, vocabulary ${vocabulary}`,
+    title: `encoder, ${layers} layers of ${size}, ${heads} heads, sequence ${time}, batch ${batch}, vocabulary ${vocabulary}`,
     params,
     batch: { inputs: tensor(inputs, [batch, time]), targets: tensor(targets, [batch * time]) },
     loss: (weights, data) => {
       const embedded = norm.apply(weights.norm, add(gather(weights.words, data.inputs), weights.places));
-      const x = weights.layers.reduce((input, own) => layer(own, input), embedded);
+      const x = weights.layers.reduce((input, own) => layer.apply(own, input), embedded);
       const logits = project.apply(weights.output, reshape(x, [tokensPerStep, size]));
       return softmaxCrossEntropy(logits, data.targets, { ignoreIndex: IGNORED });
     },

@@ -2,7 +2,7 @@ import { type HostTensor, type Shape, tensor, zeros } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { uniformValues } from "./hash-values.js";
 
-/** The seed of a workload's first parameter; each further one, including constants, takes the next. */
+/** The seed of a workload's first parameter; each further parameter, also a constant, takes the next seed. */
 const FIRST_SEED = 100;
 
 export interface InitialValues {
@@ -11,7 +11,7 @@ export interface InitialValues {
   ones(shape: Shape): HostTensor<"f32">;
 }
 
-/** Draws parameters one after another: their order is part of a workload's definition. */
+/** Draws parameters one after another, because their order is part of a workload's definition. */
 export function initialValues(): InitialValues {
   let seed = FIRST_SEED;
   return {

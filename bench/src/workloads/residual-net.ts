@@ -1,7 +1,7 @@
 import { type BlockPlan, residualWorkload } from "./residual-workload.js";
 import type { Workload } from "./workload.js";
 
-/** `blocks` are those of each width. */
+/** `blocks` is the number of blocks of each width. */
 export const RESIDUAL_NET_SIZES = { batch: 64, size: 32, widths: [16, 32, 64], blocks: 3, classes: 10 };
 
 /** Two units in the body, and one in the shortcut where the width changes. */

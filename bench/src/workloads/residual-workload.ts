@@ -79,7 +79,7 @@ export function residualWorkload(plan: ResidualPlan): Workload {
   });
 }
 
-/** Three passes for every product, except the gradient with respect to the images. */
+/** Operations of every product and its two gradients, without the gradient with respect to the images. */
 function trainingFlops(batch: number, units: readonly PlacedUnit[], last: number): number {
   const forward = units.map(
     ({ taps, inputs, outputs, side }) => 2 * batch * side * side * taps * taps * inputs * outputs,

@@ -9,8 +9,8 @@ import { defineWorkload, type Workload } from "./workload.js";
 export const WORD_MODEL_SIZES = { batch: 32, time: 35, vocabulary: 10_000, cells: 512, layers: 2 };
 
 /**
- * W2: embedding, LSTM layers from zero state, softmax over the vocabulary; the loss is the sum over time
- * divided by the batch, gradients are clipped to norm 5, SGD with momentum 0.9 at rate 0.1.
+ * W2: embedding, LSTM layers from zero state, softmax over the vocabulary. The loss is the sum over time divided by the
+ * batch. Gradients are clipped to norm 5; the optimizer is SGD with momentum 0.9 at rate 0.1.
  */
 export function wordModel(sizes = WORD_MODEL_SIZES, form: LstmForm = "fused"): Workload {
   const { batch, time, vocabulary, cells, layers } = sizes;

@@ -11,8 +11,8 @@ export interface WorkloadDefinition<P, D> {
   /** The reported loss is the step's loss divided by this; default 1. */
   readonly lossDivisor?: number;
   /**
-   * Operations of the matrix products alone: three forward passes, minus the first layer's input gradient where it is
-   * not needed.
+   * Operations of a step's matrix products alone, that is, three times those of the forward pass, without the gradient
+   * of the first layer's input where it is not needed.
    */
   readonly matrixFlops: number;
 }

@@ -37,7 +37,7 @@ export interface Training {
   step(): Promise<StepResult>;
   /** The step's graph as the engine gets it. */
   graph(): Graph;
-  /** A step with the engine's profiler on. */
+  /** Makes a step with the engine's profiler on. */
   profile(): Promise<readonly ProfileRow[]>;
   dispose(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export interface Workload {
   readonly title: string;
   readonly lossDivisor: number;
   readonly matrixFlops: number;
-  /** Numbers that are trained. */
+  /** Number of elements of all parameters. */
   readonly parameterCount: number;
   /** Trains as a user does, through the trainer. */
   train(backend: Backend, precision: PrecisionChoice, changes?: TrainingChanges): Promise<Training>;
@@ -64,7 +64,7 @@ export function defineWorkload<P, D>(definition: WorkloadDefinition<P, D>): Work
   return workload(definition, options, (backend) => startPlain(backend, definition));
 }
 
-/** The same for a workload with model state, which the plain step does not support. */
+/** Defines a workload with model state, which the plain step does not support. */
 export function defineStatefulWorkload<P, D, M>(definition: StatefulDefinition<P, D, M>): Workload {
   const { title, loss, modelState } = definition;
   return workload<P, D, M>(definition, { loss, modelState }, () => {

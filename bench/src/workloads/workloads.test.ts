@@ -3,7 +3,7 @@ import { reference } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { LSTM_FORMS } from "./basic-lstm.js";
 import { BOTTLENECK_NET_SIZES, bottleneckNet } from "./bottleneck-net.js";
-import { attendingLayer, encoder } from "./encoder.js";
+import { encoder } from "./encoder.js";
 import { tokenValues, uniformValues } from "./hash-values.js";
 import { initialValues } from "./initial-values.js";
 import { mlp } from "./mlp.js";
@@ -78,7 +78,7 @@ describe("workloads", () => {
   it("encoder: learns the same with the operator attention", async () => {
     const sizes = { batch: 2, time: 7, vocabulary: 13, size: 8, heads: 2, hidden: 12, layers: 2 };
     const written = await losses(encoder(sizes), await reference(), 3);
-    const found = await losses(encoder(sizes, attendingLayer), await reference(), 3);
+    const found = await losses(encoder(sizes, true), await reference(), 3);
     written.forEach((loss, step) => {
       expect(found[step]).toBeCloseTo(loss, 5);
     });
@@ -101,7 +101,7 @@ describe("workloads", () => {
     const [fused = [], ...others] = found;
     for (const [step, loss] of fused.entries())
       for (const other of others) expect(other[step]).toBeCloseTo(loss, 5);
-    // One more is the softmax's.
+    // Each form has one more product, before the softmax.
     expect(products).toEqual([layers * (1 + time) + 1, layers * time + 1, layers * 4 * time + 1]);
   });
 
@@ -115,7 +115,7 @@ describe("workloads", () => {
   it("bottleneck net: has the work of ResNet-50, and of each of its stages", () => {
     const { title, matrixFlops } = bottleneckNet({ ...BOTTLENECK_NET_SIZES, batch: 1 });
     expect(title).toBe("ResNet-50 of width 64 on images of 224 by 224, batch 1");
-    // 4.09 billion multiply-adds forward (torchvision), three passes but for the gradient of the images.
+    // 4.09 billion multiply-adds forward (torchvision), three times that except for the images' gradient.
     expect(matrixFlops / 1e9).toBeCloseTo(3 * 2 * 4.089 - 0.236, 1);
   });
 

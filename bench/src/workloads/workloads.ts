@@ -1,11 +1,11 @@
 import { BOTTLENECK_NET_SIZES, bottleneckNet } from "./bottleneck-net.js";
-import { attendingLayer, ENCODER_SIZES, encoder } from "./encoder.js";
+import { ENCODER_SIZES, encoder } from "./encoder.js";
 import { MLP_SIZES, mlp } from "./mlp.js";
 import { RESIDUAL_NET_SIZES, residualNet } from "./residual-net.js";
 import { WORD_MODEL_SIZES, wordModel } from "./word-model.js";
 import type { Workload } from "./workload.js";
 
-/** A workload's sizes; those that are one number may be chosen on the command line. */
+/** A workload's sizes. Sizes that are one number may be chosen on the command line. */
 export type Sizes = Readonly<Record<string, number | readonly number[]>>;
 
 interface Kind {
@@ -28,14 +28,14 @@ const kinds: Readonly<Record<WorkloadName, Kind>> = {
   "w2-by-gate": kind(WORD_MODEL_SIZES, (sizes) => wordModel(sizes, "by gate")),
   w3: kind(RESIDUAL_NET_SIZES, residualNet),
   w4: kind(ENCODER_SIZES, (sizes) => encoder(sizes)),
-  "w4-attention": kind(ENCODER_SIZES, (sizes) => encoder(sizes, attendingLayer)),
+  "w4-attention": kind(ENCODER_SIZES, (sizes) => encoder(sizes, true)),
   w5: kind(BOTTLENECK_NET_SIZES, bottleneckNet),
 };
 
 /** A workload at certain sizes. */
 export interface SizedWorkload {
   readonly workload: WorkloadName;
-  /** All sizes of the workload: peers get them with their job, so that they are defined only once. */
+  /** All sizes of the workload. Peers are given the sizes with their job, so that they are defined only once. */
   readonly sizes: Sizes;
 }
 
@@ -48,7 +48,7 @@ export const usualSizes = (workload: WorkloadName): SizedWorkload => ({
 });
 
 /**
- * Reads `w2` or `w2:cells=1024,batch=128`; undefined when it begins with no workload's name.
+ * Reads `w2` or `w2:cells=1024,batch=128`; undefined if no workload has the name.
  * @throws RangeError for a size that the workload does not have, or that is not an integer of 1 or more
  */
 export function readWorkload(word: string): SizedWorkload | undefined {

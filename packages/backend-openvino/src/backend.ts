@@ -7,7 +7,7 @@ import type { NativeRuntime, NativeTensor } from "./native/index.js";
 
 type Slots = PingPongSlots<NativeTensor>;
 
-/** Presents OpenVINO as a backend: graphs become compiled models, and state stays in the library's memory. */
+/** Presents OpenVINO as a backend. Graphs become compiled models, and state stays in the library's memory. */
 export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifest, target: Target): Backend {
   const pool = new ConstantPool<NativeTensor>(runtime);
   const compile = async (parts: Omit<ProgramParts, "runtime" | "lowered" | "model" | "constants">) => {
@@ -26,7 +26,7 @@ export function openvinoBackend(runtime: NativeRuntime, manifest: BackendManifes
     upload: (tensor: HostTensor) => runtime.upload(tensor),
     download: (tensor) => tensor.download(),
     release: (tensor) => tensor.release(),
-    // They are bound in advance.
+    // Every run writes to the buffers that were bound before the first run.
     results: "until-next-run",
     compile: (graph, place) => compile({ ...place, graph }),
     states: {

@@ -28,8 +28,8 @@ const FUSED = "Subgraph";
 type Results = Readonly<Record<string, NativeTensor>>;
 
 /**
- * A compiled model with everything bound in advance: inputs and results in buffers of their own, state in ping-pong
- * buffers, and one request for each combination of sides.
+ * A compiled model with everything bound in advance: inputs and results to buffers of their own, and each slot of the
+ * state to two buffers (`PingPongSlots`). Has one request for each combination of buffers that a run may read.
  */
 export class BoundProgram implements Program<NativeTensor> {
   readonly feed: FeedFunctions<NativeTensor>;
@@ -39,8 +39,6 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #requests = new PreparedBindings<NativeRequest>();
   readonly #slots: readonly string[];
   readonly #pacer = new RunPacer();
-  /** The model compiled with counters, which cost time; made at the first profile. */
-  #withCounters: NativeModel | undefined;
 
   /** Takes ownership of the model and the constants, even if it throws. */
   constructor(parts: ProgramParts) {
@@ -89,18 +87,19 @@ export class BoundProgram implements Program<NativeTensor> {
     this.#requests.releaseAll();
     for (const buffers of [this.#feeds, this.#results])
       for (const buffer of buffers.values()) buffer.release();
-    this.#withCounters?.release();
     this.#parts.model.release();
     releaseConstants(this.#parts.constants);
   }
 
+  /** Compiles a model for each profile, because the library's counters are means over all runs of a compiled model. */
   async #profile(): Promise<readonly ProfileRow[]> {
     const { runtime, graph, lowered } = this.#parts;
-    this.#withCounters ??= await runtime.compile(lowered.model, { hasCounters: true });
-    const request = this.#bind(this.#withCounters);
+    const model = await runtime.compile(lowered.model, { hasCounters: true });
+    let request: NativeRequest | undefined;
     try {
+      request = this.#bind(model);
       await request.runAsync();
-      // The library calls a node after its first result.
+      // The library names a node after its first result.
       const ofOutput = new Map(
         graph.outputs.map(({ name, value }) => [
           lowered.outputName(name),
@@ -114,11 +113,12 @@ export class BoundProgram implements Program<NativeTensor> {
       });
       return profileRows(times);
     } finally {
-      request.release();
+      request?.release();
+      model.release();
     }
   }
 
-  /** Makes a request for the current sides of the state's slots. */
+  /** Makes a request that reads the current buffers of the state's slots and writes the others. */
   #bind(model = this.#parts.model): NativeRequest {
     const { runtime, bound, state, lowered, constants } = this.#parts;
     const request = runtime.request(model);

@@ -22,7 +22,7 @@ async function createSlots(
   }
 }
 
-/** Presents ONNX Runtime as a backend: graphs become sessions, and state stays in ORT's memory. */
+/** Presents ONNX Runtime as a backend. Graphs become sessions, and state stays in ORT's memory. */
 export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, findings: Findings): Backend {
   const target = targetOf(findings);
   const constants = new ConstantPool(runtime);
@@ -37,7 +37,7 @@ export function ortBackend(runtime: NativeRuntime, manifest: BackendManifest, fi
     },
     download: (tensor) => turns.take(() => tensor.download()),
     release: (tensor) => void turns.take(() => tensor.release()),
-    // Every run writes to the buffers that were bound before the first.
+    // Every run writes to the buffers that were bound before the first run.
     results: "until-next-run",
     compile: (graph, place) =>
       turns.take(async () => {

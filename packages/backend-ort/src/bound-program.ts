@@ -22,8 +22,8 @@ type Results = Readonly<Record<string, NativeTensor>>;
 type OnRow = (row: ProfileRow) => void;
 
 /**
- * A session with everything bound in advance: inputs and results in buffers of their own, state in ping-pong buffers,
- * and one prepared binding for each combination of sides.
+ * A session whose tensors are all bound in advance: inputs and results to buffers of their own, the state to two
+ * buffers per slot. Prepares one binding for each combination of committed buffers (`PingPongSlots`).
  */
 export class BoundProgram implements Program<NativeTensor> {
   readonly feed: FeedFunctions<NativeTensor>;
@@ -32,14 +32,14 @@ export class BoundProgram implements Program<NativeTensor> {
   readonly #feeds = new Map<string, NativeTensor>();
   readonly #results = new Map<string, NativeTensor>();
   readonly #bindings = new PreparedBindings<NativeBinding>();
-  /** The slots that the bindings use. */
+  /** The slots whose committed buffers determine the binding. */
   readonly #slots: readonly string[];
-  /** Groups of slots that take the same output: the engine writes the first, the others get copies. */
+  /** Groups of slots that take the same output. The engine writes the first slot, and the other slots get copies. */
   readonly #repeated: readonly (readonly [slot: string, ...others: string[]])[];
   readonly #pacer = new RunPacer();
-  /** Undefined on a device, whose memory does not come from the arena. */
+  /** Undefined on a device, where memory does not come from the arena. */
   readonly #peak: RunPeak | undefined;
-  /** Copies into inputs that still wait for the device. */
+  /** Copies into inputs that wait until the device is free. */
   #feeding: Promise<void>[] = [];
 
   /** Takes ownership of the session and the constants, even if it throws. */
@@ -74,12 +74,12 @@ export class BoundProgram implements Program<NativeTensor> {
     return this.#parts.runtime.turns.take(() => this.#run(onRow));
   }
 
-  /** Does work in a turn of its own; the next run waits for it. */
+  /** Does the work now or, if the device is busy, when its turn comes; the next run waits for it. */
   #whenFree(work: () => void): void {
     const waiting = this.#parts.runtime.turns.take(work);
     if (!(waiting instanceof Promise)) return;
     this.#feeding.push(waiting);
-    // The run reports it; until then it must not count as unhandled.
+    // The run reports a failure; until then it must not count as unhandled.
     waiting.catch(() => undefined);
   }
 
@@ -91,8 +91,7 @@ export class BoundProgram implements Program<NativeTensor> {
     }
     const { graph, lowered, runtime, session, state, bound } = this.#parts;
     const binding = this.#bindings.get(state?.sides(this.#slots) ?? "", () => this.#bind());
-    // On a device the engine copies, when it is bound, an input that a CPU node reads: a binding made once would go
-    // stale.
+    // On a device, binding an input copies it if a CPU node reads it, so a binding made once would go stale.
     if (runtime.device !== "cpu" && !session.captures) this.#bindInputs(binding);
     try {
       const run = (): Promise<void> => this.#pacer.run(binding);
@@ -100,7 +99,7 @@ export class BoundProgram implements Program<NativeTensor> {
       else await (this.#peak === undefined ? run() : this.#peak.watch(run));
     } catch (error) {
       if (!MpError.is(error)) throw error;
-      // An engine error about arguments is about data that was accepted here.
+      // The arguments were accepted before, so an engine error about them is the engine's failure.
       const isAboutData = error.code === "MP_INVALID_ARGUMENT" || error.code === "MP_UNSUPPORTED";
       throw failureInNode(error, graph, lowered.nodeOf, isAboutData ? "MP_BACKEND_FAILED" : error.code);
     }
@@ -150,7 +149,7 @@ export class BoundProgram implements Program<NativeTensor> {
       onRow(row);
   }
 
-  /** Makes a binding for the current sides of the state's slots. */
+  /** Makes a binding for the buffers of the state that are committed now. */
   #bind(): NativeBinding {
     const { runtime, session, bound, state, lowered, constants } = this.#parts;
     const binding = runtime.bind(session);
@@ -169,7 +168,7 @@ export class BoundProgram implements Program<NativeTensor> {
     }
   }
 
-  /** Binds what may change between runs: the inputs, and the current sides of the slots. */
+  /** Binds what may change between runs: the inputs, and the committed buffers of the slots. */
   #bindInputs(binding: NativeBinding): void {
     const { bound, state, lowered } = this.#parts;
     for (const [name, buffer] of this.#feeds) binding.bindInput(lowered.inputName(name), buffer);

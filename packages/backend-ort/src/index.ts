@@ -9,7 +9,7 @@ export type OrtOptions = RuntimeOptions;
 
 const { integer, listOf, oneOf, optional, text, truth } = checks;
 
-/** Whether a value is a record of strings: the library accepts only strings and crashes on anything else. */
+/** Whether a value is a record of nonempty strings, because the library crashes on anything else. */
 const isTextByName = (value: unknown): value is Readonly<Record<string, string>> =>
   typeof value === "object" &&
   value !== null &&
@@ -20,7 +20,7 @@ const PROVIDER = optional(
   checks.claim('an object of the provider\'s options, all of them text, such as { name: "1" }', isTextByName),
 );
 
-/** Options whose values are addresses of objects in a C program. */
+/** Provider options whose values are addresses of objects in a C program. */
 const ADDRESSES = ["deviceId", "webgpuInstance", "webgpuDevice", "dawnProcTable"];
 
 const WEBGPU_PROVIDER = (what: string, provider: unknown): void => {
@@ -90,7 +90,7 @@ export async function ort(options: OrtOptions = {}): Promise<Backend> {
   }
 }
 
-/** Refuses options for a device that was not asked for: otherwise the processor would compute, silently. */
+/** Refuses options of a device without `device`, which would silently compute on the processor. */
 function expectDevice(options: OrtOptions): void {
   if (options.device !== undefined) return;
   const device = (["cuda", "webgpu"] as const).find((name) => options[name] !== undefined);

@@ -13,12 +13,12 @@ export interface Loaded {
   readonly warnings: Executable["warnings"];
 }
 
-/** Matches the engine's refusals of a model that would not run wholly on the device. */
+/** Matches the engine's messages that a model would not run wholly on the device. */
 const NOT_WHOLE = /fallback to CPU EP has been explicitly disabled|cannot use the graph capture/i;
 
 /**
- * Loads a model for a device other than the processor. A model that runs wholly on the device is recorded and
- * replayed, if the device can do that; a warning names nodes that fall back to the processor.
+ * Loads a model for a device other than the processor. If the device can record runs and the model runs
+ * wholly on it, runs are recorded and replayed. A warning names nodes that fall back to the processor.
  */
 export async function loadOnDevice(runtime: NativeRuntime, model: Uint8Array): Promise<Loaded> {
   if (runtime.captures) {

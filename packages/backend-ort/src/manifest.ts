@@ -2,7 +2,7 @@ import type { BackendManifest } from "@mp/graph";
 import { type Findings, kernelManifest } from "@mp/onnx-lowering";
 import type { NativeRuntime } from "./native/index.js";
 
-/** Makes the manifest for users, core and the conformance suite from the probe's findings and the engine's limits. */
+/** Makes the manifest, which users, core and the conformance suite read, from the probe's findings. */
 export function ortManifest(
   engine: BackendManifest["engine"],
   device: NativeRuntime["device"],
@@ -14,7 +14,7 @@ export function ortManifest(
     device,
     ...kernelManifest(findings),
     eventLoop: "free",
-    // Its planner gives a dead value's buffer to a later one of its shape, and frees it after the last.
+    // The planner gives a dead value's buffer to a later value of its shape, and frees it after the last.
     intermediates: "kept-for-its-shape",
     profile: true,
     memory: device === "cuda" ? { unsupported: "the device's arena is not read" } : true,

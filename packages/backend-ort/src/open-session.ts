@@ -35,7 +35,7 @@ export async function openSession(
   target: Target,
   { graph, bound, state, isConstant }: Place<PingPongSlots<NativeTensor>> & { readonly graph: Graph },
 ): Promise<Opened> {
-  // The optimizer reads them on the host.
+  // The optimizer reads initializers on the host.
   const isOnHost = isConstant && target.device === "cpu" && !loopsInHalves(graph, target.emulated);
   const isFolded = isOnHost && state !== undefined;
   const lowered = lowerGraph(graph, target, isFolded ? new Set(bound.reads.keys()) : undefined);
@@ -65,7 +65,7 @@ async function load(runtime: NativeRuntime, model: Uint8Array): Promise<Loaded> 
   return { session: await runtime.createSession(model), warnings: [] };
 }
 
-/** Whether a loop computes in a native half dtype: ORT's optimizer crashes on some of those, such as an LSTM. */
+/** Whether a loop computes in a native half dtype. ORT's optimizer crashes on some such loops, as in LSTMs. */
 function loopsInHalves({ nodes }: Graph, emulated: Target["emulated"]): boolean {
   const isNative = ({ dtype }: Value): boolean => isHalf(dtype) && !emulated.includes(dtype);
   return nodes.some((node) => {

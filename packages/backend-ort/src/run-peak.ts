@@ -1,7 +1,8 @@
 import { arenaStats, type NativeSession } from "./native/index.js";
 
-/** Runs that this process has begun, which share the arena, and those under way. */
+/** Number of runs that this process has begun; all share the arena. */
 let begun = 0;
+/** Number of runs under way. */
 let underWay = 0;
 
 /**

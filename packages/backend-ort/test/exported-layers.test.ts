@@ -26,18 +26,30 @@ const overRows = <P>(layer: {
 const picture = [4, 6, 6];
 const rows = [5, 8];
 const lstm = nn.lstm(8, 3);
+const both = nn.bidirectional(nn.gru(8, 3));
 
 /** A model for each layer and activation, and the shape of its input without the batch; class numbers where it is i32. */
 const LAYERS: Readonly<Record<string, readonly [model: nn.Model, shape: readonly number[], dtype?: "i32"]>> =
   {
     averagePooling: [nn.asModel(nn.sequential(nn.averagePooling(2))), picture],
     batchNorm: [nn.asModel(nn.batchNorm(4)), picture],
+    bidirectional: [
+      nn.asModel(
+        overRows({
+          init: both.init,
+          apply: (parameters, { x, hidden }) =>
+            both.apply(parameters, { x, forward: { hidden }, backward: { hidden } }),
+        }),
+      ),
+      rows,
+    ],
     convolution: [nn.asModel(nn.convolution(4, 3, 3, { stride: 2 })), picture],
     dense: [nn.asModel(nn.dense(8, 3)), rows],
     dropout: [nn.asModel(nn.sequential(nn.dropout(0.5), nn.dense(8, 2))), rows],
     elu: [nn.asModel(nn.sequential(nn.elu)), rows],
     embedding: [nn.asModel(nn.embedding(9, 4)), [5], "i32"],
     encoderLayer: [nn.asModel(nn.sequential(nn.encoderLayer(8, 2))), rows],
+    flatten: [nn.asModel(nn.sequential(nn.flatten, nn.dense(144, 2))), picture],
     gelu: [nn.asModel(nn.sequential(nn.gelu)), rows],
     globalAveragePool: [nn.asModel(nn.sequential(nn.globalAveragePool)), picture],
     globalMaxPool: [nn.asModel(nn.sequential(nn.globalMaxPool)), picture],
@@ -59,8 +71,10 @@ const LAYERS: Readonly<Record<string, readonly [model: nn.Model, shape: readonly
     multiHeadAttention: [nn.asModel(nn.sequential(nn.multiHeadAttention(8, 2, { isCausal: true }))), rows],
     relu: [nn.asModel(nn.sequential(nn.relu)), rows],
     residual: [nn.asModel(nn.residual(nn.dense(8, 8))), rows],
+    rmsNorm: [nn.asModel(nn.rmsNorm(8)), rows],
     sequential: [nn.asModel(nn.sequential(nn.groupNorm(2, 4), nn.relu, nn.convolution(4, 2, 3))), picture],
     sigmoid: [nn.asModel(nn.sequential(nn.sigmoid)), rows],
+    silu: [nn.asModel(nn.sequential(nn.silu)), rows],
     softplus: [nn.asModel(nn.sequential(nn.softplus)), rows],
     tanh: [nn.asModel(nn.sequential(nn.tanh)), rows],
     transposedConvolution: [nn.asModel(nn.transposedConvolution(4, 3, 3, { stride: 2 })), picture],
@@ -69,8 +83,8 @@ const LAYERS: Readonly<Record<string, readonly [model: nn.Model, shape: readonly
 /** Losses, metrics, initializers, and what describes or makes models. */
 const NO_LAYERS = [
   "accuracy", "asModel", "binaryCrossEntropyWithLogits", "constantValue", "ctcLoss", "formatSummary", "glorotNormal",
-  "glorotUniform", "heNormal", "heUniform", "huber", "lstmState", "lstmStep", "meanSquaredError", "normal", "orthogonal",
-  "sigmoidFocalLoss", "smoothL1", "softmaxCrossEntropy", "summary", "topKAccuracy", "truncatedNormal", "uniform",
+  "glorotUniform", "heNormal", "heUniform", "huber", "lossWeight", "lstmState", "lstmStep", "meanAbsoluteError",
+  "meanSquaredError", "normal", "orthogonal", "outputAxis", "sigmoidFocalLoss", "smoothL1", "softmaxCrossEntropy", "summary", "topKAccuracy", "truncatedNormal", "uniform",
 ]; // biome-ignore format: one list
 
 it("every export is in the table or is no layer", () => {

@@ -10,7 +10,7 @@ import { type Lora, loadAdapter, lora, type NamedParameters, saveAdapter } from 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ort } from "../src/index.js";
 
-const MODELS = ["llama-grouped", "llama-tied", "qwen2", "qwen3", "gpt2"];
+const MODELS = ["llama-grouped", "llama-tied", "qwen2", "qwen3", "mistral", "gpt2"];
 const [BATCH, TIME, STEPS] = [2, 16, 50];
 
 interface Expected {

@@ -123,7 +123,7 @@ const folderOf = (name: string): string =>
 const greedyOf = async (name: string): Promise<readonly number[]> =>
   JSON.parse(await readFile(join(folderOf(name), "expected.json"), "utf8")).greedy;
 
-it.each(["llama-grouped", "llama-tied", "qwen2", "qwen3", "gpt2"])(
+it.each(["llama-grouped", "llama-tied", "qwen2", "qwen3", "mistral", "gpt2"])(
   "has transformers' greedy tokens: %s",
   async (name) => {
     const greedy = await greedyOf(name);
@@ -171,16 +171,17 @@ const ROTATIONS = [
 
 const configs = fc
   .record({
-    model_type: fc.constantFrom("llama", "qwen2", "qwen3", "gpt2"),
+    model_type: fc.constantFrom("llama", "mistral", "qwen2", "qwen3", "gpt2"),
     num_key_value_heads: fc.integer({ min: 1, max: 2 }),
     group: fc.integer({ min: 1, max: 3 }),
     head_dim: fc.constantFrom(2, 4, 6),
     num_hidden_layers: fc.integer({ min: 1, max: 2 }),
     tie_word_embeddings: fc.boolean(),
     attention_bias: fc.boolean(),
+    sliding_window: fc.constantFrom(null, 1, 3),
     rope_parameters: fc.constantFrom(...ROTATIONS),
   })
-  .map(({ group, attention_bias, ...sizes }): CausalLmConfig => {
+  .map(({ group, attention_bias, sliding_window, ...sizes }): CausalLmConfig => {
     const { model_type, num_key_value_heads: keyHeads, head_dim: headSize, tie_word_embeddings } = sizes;
     const both = { model_type, tie_word_embeddings, vocab_size: 13, initializer_range: 0.4 };
     const heads = keyHeads * group;
@@ -194,7 +195,8 @@ const configs = fc
       hidden_size: 8,
       intermediate_size: 6,
       num_attention_heads: heads,
-      ...(model_type === "qwen2" ? {} : { attention_bias }),
+      ...(model_type === "llama" || model_type === "qwen3" ? { attention_bias } : {}),
+      ...(model_type === "mistral" ? { sliding_window } : {}),
     };
   });
 

@@ -72,7 +72,7 @@ export const testOptimizerStates = (open: () => Promise<Backend>): void =>
       );
       expect(far.length, slot).toBeLessThanOrEqual(0.005 * values.length);
     }
-    // The report counts on the engine what the checkpoint has, also codes and halves that it emulates.
+    // The report counts on the engine what the checkpoint has, also codes and half dtypes that it emulates.
     expect(got.report).toHaveLength(4);
     for (const { slot, parameter, format, bytes, zero, histogram } of got.report) {
       const values = got.values.get(`optimizer/${slot}/${parameter}`) as readonly number[];

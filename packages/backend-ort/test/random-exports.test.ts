@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), "mp-random-exports-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const loader = fileURLToPath(new URL("random-exports/load-files.cjs", import.meta.url));
 
-/** Differences allowed, of values that are at most about 1: two units of a half, to which any model may cast. */
+/** Differences allowed, of values that are at most about 1: two units of a half dtype, to which any model may cast. */
 const DTYPES = { f32: 2e-3, f16: 3e-2, bf16: 2e-3 } as const;
 type DType = keyof typeof DTYPES;
 

@@ -10,7 +10,7 @@ interface TfTensor {
   dispose(): void;
 }
 
-/** The dtype and array for each name of tfjs. Its other two, `complex64` and `string`, have no place in a graph. */
+/** The dtype and array type for each tfjs dtype. Graphs have no `complex64` and no `string`. */
 const adopted = new Map([
   ["float32", { own: "f32", arrayOf: Float32Array }],
   ["int32", { own: "i32", arrayOf: Int32Array }],
@@ -30,7 +30,7 @@ export function isTfTensor(value: unknown): value is TfTensor {
 
 /**
  * Converts a `tf.Tensor` of any tfjs backend to a host tensor. Data that was only fed to tfjs is returned as a view;
- * what tfjs computed is read back once and cached by tfjs.
+ * data that tfjs computed is read back once and cached by tfjs.
  * @throws MP_DISPOSED, MP_UNSUPPORTED for complex numbers and strings
  */
 export function adoptTensor(value: TfTensor): HostTensor {

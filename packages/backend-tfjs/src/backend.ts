@@ -4,7 +4,7 @@ import { adoptTensor, isTfTensor } from "./adopt.js";
 import type { TensorFlow } from "./load/index.js";
 import { ProgramSet } from "./session/program-set.js";
 import { SessionProgram } from "./session/session-program.js";
-import { type Uploaded, upload } from "./session/uploaded.js";
+import { type Uploaded, upload } from "./session/upload.js";
 
 export interface Engine {
   readonly tensorFlow: TensorFlow;

@@ -15,7 +15,7 @@ export interface TfjsOptions {
 }
 
 /**
- * Opens the TensorFlow that the user's tfjs-node has loaded.
+ * Opens the TensorFlow that the user's tfjs-node has loaded, as a backend.
  * @example
  * ```ts
  * import * as tf from "@tensorflow/tfjs-node";

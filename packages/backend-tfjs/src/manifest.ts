@@ -2,7 +2,7 @@ import { type BackendManifest, DTYPES, type DType, type Op } from "@mp/graph";
 import { exactNumerics, libraryTolerance, opSupport, pairKey } from "@mp/graph/backend";
 import type { Findings } from "./probe/findings.js";
 
-/** Makes the manifest for users, core and the conformance suite from the probe's findings. */
+/** Makes the manifest, which users, core and the conformance suite read, from the probe's findings. */
 export function tfjsManifest(
   engine: BackendManifest["engine"],
   device: "cpu" | "cuda",
@@ -13,7 +13,7 @@ export function tfjsManifest(
   const dtypeSupport = (dtype: DType): BackendManifest["dtypes"][DType] => {
     const reason = missingReason("Identity", dtype);
     if (reason !== undefined) return { unsupported: reason };
-    // A half whose matrix products are computed in f32 saves memory but no time.
+    // A half dtype whose matrix products are computed in f32 saves memory but no time.
     return {
       storage: dtype,
       compute: widened.has(pairKey({ op: "MatMul", dtype })) ? "emulated" : "native",
@@ -29,7 +29,7 @@ export function tfjsManifest(
     ...exactNumerics,
     subnormals: findings.subnormals,
     ops: opSupport(missingReason),
-    // Its polynomial for erf was found to be six ulp off near ±3.7.
+    // TensorFlow's polynomial for erf was found to be six ulp off near ±3.7.
     tolerance: { ...libraryTolerance, Erf: { f32: 8, f16: 1, bf16: 1 } },
     nonFiniteConvolution: nonFinite === undefined ? true : { unsupported: nonFinite },
     adopt: true,

@@ -8,7 +8,7 @@ import {
   mapTree,
 } from "@mp/graph";
 
-/** The function of tfjs that creates a `tf.Tensor`, whose type is `R`. */
+/** The tfjs function that creates a `tf.Tensor`, which has type `R`. */
 export interface TensorMaker<R> {
   tensor(values: Float32Array | Int32Array | Uint8Array, shape: number[], dtype: never): R;
 }
@@ -19,9 +19,8 @@ type Converted = readonly [
 ];
 
 /**
- * Converts results to `tf.Tensor`s, which the caller must dispose of. It takes a tree of host tensors, such as
- * `predict` and `params` return, and replaces each tensor. Floats of any width become float32 and u8 becomes int32,
- * both exactly.
+ * Converts a tree of host tensors, such as `predict` and `params` return, to a tree of `tf.Tensor`s, which
+ * the caller must dispose of. Floats of any width become float32 and u8 becomes int32, both exactly.
  * @example
  * ```ts
  * const scores = toTf(tf, await training.predict(model, x));

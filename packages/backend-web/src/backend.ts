@@ -5,7 +5,7 @@ import { BoundProgram, isOnGpu, type WebTensor } from "./bound-program.js";
 import { GpuSlots } from "./gpu-slots.js";
 import type { WebEngine } from "./web-engine.js";
 
-/** Presents onnxruntime-web as a backend: graphs become sessions, and state stays in GPU buffers. */
+/** Presents onnxruntime-web as a backend. Graphs become sessions, and state stays in GPU buffers. */
 export function webBackend(engine: WebEngine, manifest: BackendManifest, findings: Findings): Backend {
   const { memory } = engine;
   const target = targetOf(findings);

@@ -24,7 +24,7 @@ const FALLBACK: Executable["warnings"][number] = {
     "ortWeb: some nodes run on the processor, and what they read and give is copied in every run; onnxruntime-web does not say which",
 };
 
-/** A session with its own buffers for inputs and results; slots lie in the state's buffers. */
+/** A session with its own buffers for inputs and results. Slots are in the buffers of the state instead. */
 export class BoundProgram implements Program<WebTensor> {
   readonly feed: FeedFunctions<WebTensor>;
   readonly warnings: Executable["warnings"];
@@ -33,7 +33,7 @@ export class BoundProgram implements Program<WebTensor> {
   readonly #constants = new Map<string, GpuTensor>();
   readonly #results = new Map<string, GpuTensor>();
 
-  /** Allocates buffers: call it in `allocating`. Takes ownership of the session, even if it throws. */
+  /** Allocates buffers, so call it in `allocating`. Takes ownership of the session, even if it throws. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
     const { engine, graph, bound, lowered } = parts;
@@ -81,7 +81,7 @@ export class BoundProgram implements Program<WebTensor> {
     const { bound, state } = this.#parts;
     if (state !== undefined)
       for (const [output, [first, ...others]] of bound.taken) {
-        // An output is bound to the buffer of its first slot; the others get copies.
+        // An output is bound to the buffer of its first slot; its other slots get copies.
         for (const slot of others) engine.memory.copy(state.next(first), state.next(slot));
         if (output === bound.applied) returned.push([output, state.next(first)]);
       }

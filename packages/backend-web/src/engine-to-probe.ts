@@ -3,7 +3,7 @@ import type { ProbedEngine } from "@mp/onnx-lowering";
 import type { GpuTensor } from "./gpu-memory.js";
 import type { WebEngine } from "./web-engine.js";
 
-/** Presents the engine for a probe: each model is loaded as a session, run once and released. */
+/** Presents the engine for a probe. Each model is loaded as a session, run once and released. */
 export const engineToProbe = (engine: WebEngine): ProbedEngine => ({
   device: "webgpu",
   version: engine.version,

@@ -11,7 +11,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import { storageOf } from "@mp/onnx-lowering";
-import type { LossWatch } from "./loss-watch.js";
+import type { LossWatch } from "./device-loss.js";
 
 const { storedType, stored, read } = storageOf({ device: "webgpu" });
 
@@ -24,7 +24,7 @@ export interface GpuTensor extends ValueType {
 const ALIGNMENT = 16;
 const align = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 
-/** Largest buffer through which results are read, unless a single one is larger. */
+/** Largest buffer, in bytes, that several results are read through; a larger result gets its own. */
 const READ_AT_ONCE = 2 ** 26;
 
 /** The buffers of one device: allocates, reads and writes them, and counts their bytes. */
@@ -82,7 +82,7 @@ export class GpuMemory {
     } finally {
       shortage = this.#device.popErrorScope();
     }
-    // It fails only with the device, which the next call finds lost.
+    // Popping the scope fails only if the device is lost, which the next call reports.
     const error = await shortage.catch(() => null);
     if (error === null) return made;
     undo(made);
@@ -97,7 +97,7 @@ export class GpuMemory {
   }
 
   /**
-   * Overwrites a tensor with a value of the same type; reads the array at once.
+   * Overwrites a tensor with a value of the same type; reads the array before it returns.
    * @throws MP_OUT_OF_RANGE for a number that the stored type does not hold
    */
   write({ buffer }: GpuTensor, value: HostTensor): void {
@@ -138,7 +138,7 @@ export class GpuMemory {
     return read.flat();
   }
 
-  /** Copies all tensors through one buffer: the wait for the GPU is what takes time. */
+  /** Copies all tensors through one buffer, since waiting for the GPU takes the most time. */
   async #readAtOnce(tensors: readonly GpuTensor[]): Promise<readonly HostTensor[]> {
     this.#loss.expectAlive();
     const places: number[] = [];

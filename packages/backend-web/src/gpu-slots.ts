@@ -1,7 +1,7 @@
 import type { HostTensor } from "@mp/graph";
 import type { GpuMemory, GpuTensor } from "./gpu-memory.js";
 
-/** One slot: the committed buffer, and the one that the next step writes. */
+/** One slot with two buffers. `side` is the index of the committed buffer; the next step writes the other buffer. */
 interface Slot {
   readonly buffers: [GpuTensor, GpuTensor | undefined];
   side: 0 | 1;
@@ -10,8 +10,8 @@ interface Slot {
 type Tensors = Readonly<Record<string, HostTensor>>;
 
 /**
- * Holds a state's slots in two GPU buffers each. A step reads one and writes the other, so a commit only switches
- * sides. The second buffer is allocated when a program first writes the slot.
+ * Holds a state's slots in two GPU buffers each. A step reads one buffer of a slot and writes the other, so a commit
+ * only exchanges their roles. The second buffer is allocated when a program first writes the slot.
  */
 export class GpuSlots {
   readonly #memory: GpuMemory;
@@ -45,7 +45,7 @@ export class GpuSlots {
     return slot.buffers[other];
   }
 
-  /** Bytes of all buffers that are allocated, on both sides. */
+  /** Bytes of all buffers that are allocated, one or two per slot. */
   get bytes(): number {
     let sum = 0;
     for (const { buffers } of this.#slots.values()) for (const one of buffers) sum += one?.buffer.size ?? 0;

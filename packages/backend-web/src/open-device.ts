@@ -3,7 +3,7 @@ import { MpError } from "@mp/graph";
 /** Which of the machine's GPUs to request from the browser. */
 export type PowerPreference = "low-power" | "high-performance";
 
-/** An open GPU device, with a watch for its loss. */
+/** An open GPU device, and who closes it. */
 export interface OpenDevice {
   readonly device: GPUDevice;
   /** Whether the backend opened the device, and so closes it. */
@@ -13,7 +13,7 @@ export interface OpenDevice {
 /** Features that kernels use if the adapter has them. */
 const FEATURES: readonly GPUFeatureName[] = ["shader-f16", "subgroups"];
 
-/** Limits requested from the adapter: by default a device has the smallest ones of all adapters. */
+/** Limits requested from the adapter. By default a device only gets the limits that every adapter has. */
 const LIMITS = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",

@@ -1,9 +1,9 @@
 import { MpError } from "@mp/graph";
 import { WorkQueue } from "@mp/graph/internal";
 import type { InferenceSession, Tensor } from "onnxruntime-web/webgpu";
+import { LossWatch } from "./device-loss.js";
 import { engineError } from "./engine-error.js";
 import { GpuMemory, type GpuTensor } from "./gpu-memory.js";
-import { LossWatch } from "./loss-watch.js";
 import type { OpenDevice } from "./open-device.js";
 
 /** The part of the module `onnxruntime-web/webgpu` that is used. */
@@ -18,7 +18,7 @@ export interface OrtWeb {
 /** Buffers by the model's names. */
 export type Buffers = Iterable<readonly [name: string, tensor: GpuTensor]>;
 
-/** A session, and whether all its nodes run on the GPU; the engine does not name those that do not. */
+/** A session, and whether all its nodes run on the GPU; the engine does not name the nodes that do not. */
 export interface Loaded {
   readonly session: InferenceSession;
   readonly isOnGpu: boolean;
@@ -30,7 +30,7 @@ const ON_GPU_ONLY = { session: { disable_cpu_ep_fallback: "1" } };
 /** Matches the engine's refusal of a model that would not run wholly on the GPU. */
 const NOT_WHOLE = /fallback to CPU EP has been explicitly disabled/i;
 
-/** Serializes calls: the engine allows one at a time, on whatever device. */
+/** Serializes calls, because the engine allows one at a time, for all devices together. */
 const calls = new WorkQueue();
 
 /** onnxruntime-web on one device. */
@@ -73,9 +73,9 @@ export class WebEngine {
           } as InferenceSession.WebGpuExecutionProviderOption,
         ],
         graphOptimizationLevel: "disabled",
-        // Results are bound in advance; this makes the engine bind at all.
+        // Results are bound in advance; without this option the engine would not bind them.
         preferredOutputLocation: "gpu-buffer",
-        // What it would log is of nodes on the processor, or in the error that it throws.
+        // The log would only name nodes on the processor, or repeat the error that the engine throws.
         logSeverityLevel: 4,
         extra,
       }),
@@ -96,7 +96,7 @@ export class WebEngine {
     void releasing.then(() => this.#releases.delete(releasing));
   }
 
-  /** Waits for all releases and closes the device; no other call may follow. */
+  /** Waits for all releases, and closes the device if the backend opened it; no other call may follow. */
   async close(): Promise<void> {
     await Promise.all(this.#releases);
     if (this.#opened.isOwn) this.#opened.device.destroy();
@@ -118,7 +118,7 @@ export class WebEngine {
     const wrapped: Record<string, Tensor> = {};
     for (const [name, { buffer }] of buffers) {
       const type = types.get(name);
-      // The engine has removed what nothing reads.
+      // The engine has removed inputs that no node reads.
       if (type?.isTensor !== true) continue;
       wrapped[name] = this.#ort.Tensor.fromGpuBuffer(buffer, {
         dataType: type.type as Tensor.GpuBufferDataTypes,

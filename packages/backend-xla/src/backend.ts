@@ -4,34 +4,33 @@ import { copyTensor } from "@mp/graph/internal";
 import { ConstantPool } from "./constant-pool.js";
 import { compileProducts, deviceOf } from "./flags.js";
 import { type ProgramModule, writeModule } from "./module.js";
-import { SMALL_BYTES } from "./packing.js";
+import { Packing, SMALL_BYTES } from "./packing.js";
 import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
 import { DeviceProgram, type Stored } from "./program.js";
 import type { ProgramCache } from "./program-cache.js";
 import { DeviceState } from "./state.js";
-import { StateLayout } from "./state-layout.js";
 
 export interface EngineOptions {
   readonly client: Client;
   readonly flags: Flags;
-  /** Whether runs take over the memory of the state that they replace. */
+  /** Whether results of a run take over the memory of the state that they replace. */
   readonly isDonating: boolean;
   readonly tf32: boolean;
   readonly flashAttention?: boolean;
-  /** Where compiled programs are kept, if they are. */
+  /** Cache of compiled programs; undefined if they are not kept. */
   readonly cache?: ProgramCache | undefined;
 }
 
-const NO_STATE = new StateLayout({});
+const NO_STATE = new Packing([]);
 
-/** Presents a plugin's client as a backend. */
+/** Presents a plugin's client as a backend. Graphs become programs, and states become buffers on the device. */
 export function xlaBackend(manifest: BackendManifest, options: EngineOptions): Backend {
   const { client } = options;
   const pool = new ConstantPool(client);
   return defineBackend<Stored, DeviceState>({
     name: "xla",
     manifest,
-    // Of several devices, a program says what each of them gets.
+    // With several devices, each program says which part of a tensor each device gets.
     upload: (tensor) =>
       client.deviceCount === 1 && byteLength(tensor) > SMALL_BYTES
         ? client.upload(tensor)
@@ -52,7 +51,9 @@ export function xlaBackend(manifest: BackendManifest, options: EngineOptions): B
   });
 }
 
-/** Writes and compiles a graph. @throws MP_UNSUPPORTED, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED */
+/**
+ * Writes a graph as a program and compiles it. @throws MP_UNSUPPORTED, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED
+ */
 export async function compileProgram(
   graph: Graph,
   { bound, state }: Place<DeviceState>,

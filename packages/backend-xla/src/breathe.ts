@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 
-/** Time after which timers and sockets get a turn. */
+/** Milliseconds after which timers and sockets get a turn. */
 const AFTER_MS = 8;
 
 let lastMs = 0;
 
 /**
- * Lets timers and sockets have a turn if they have had none for a while: a caller who awaits short runs one after the
- * other, which end before they are waited for, would keep the event loop to itself.
+ * Yields to the event loop if timers and sockets have had no turn for 8 ms. Short runs end before their
+ * promise is awaited, so a caller who awaits many of them in a row would otherwise block the event loop.
  */
 export async function breathe(): Promise<void> {
   if (performance.now() - lastMs < AFTER_MS) return;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/graph";
 import type { Client, DeviceBuffer } from "./pjrt/index.js";
 
-/** Large constants on the device, each once for all programs that have the same. */
+/** Large constants on the device, one buffer for all programs with an equal constant. */
 export class ConstantPool {
   readonly #client: Client;
   readonly #entries = new Map<string, { readonly buffer: DeviceBuffer; uses: number }>();
@@ -11,7 +11,7 @@ export class ConstantPool {
     this.#client = client;
   }
 
-  /** The buffers of these constants, each of which has one use more; none if it throws. */
+  /** Returns the buffers of these constants and counts one more use of each. If it throws, no use is counted. */
   acquire(constants: readonly HostTensor[]): readonly DeviceBuffer[] {
     const acquired: HostTensor[] = [];
     try {
@@ -29,7 +29,7 @@ export class ConstantPool {
     }
   }
 
-  /** Ends one use of each. */
+  /** Ends one use of each constant, and frees buffers that have no use left. */
   release(constants: readonly HostTensor[]): void {
     for (const value of constants) {
       const key = contentKey(value);

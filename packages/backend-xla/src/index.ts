@@ -9,30 +9,30 @@ import { ProgramCache } from "./program-cache.js";
 
 export interface XlaOptions {
   /**
-   * The device that the plugin must be for. Default: that of the plugin that is named, otherwise `cuda`. `cpu` is for
-   * tests: ONNX Runtime and OpenVINO are faster there.
+   * The device that the plugin must be for. Default: the device of the given plugin, or `cuda` if none is given. `cpu`
+   * is for tests: ONNX Runtime and OpenVINO are faster there.
    */
   readonly device?: Device;
-  /** An absolute path to a PJRT plugin's library. Default: MP_XLA_PLUGIN, else the one that `mp-libxla` installed. */
+  /** Absolute path of a PJRT plugin. Default: MP_XLA_PLUGIN, else the plugin that `mp-libxla` installed. */
   readonly plugin?: string;
   /**
-   * Whether a run overwrites the state that it replaces, so that there is one copy of it. A run that then fails in the
-   * middle, which a lack of memory may cause, loses the state. Default true.
+   * Whether a run overwrites the state that it replaces, so that only one copy exists. If such a run fails
+   * halfway, for example for lack of memory, the state is lost. Default true.
    */
   readonly donate?: boolean;
   /**
-   * How many devices run each program together. The rows of a batch are divided among them, and must be a multiple of
-   * their number; each has the whole state. Default 1.
+   * How many devices run each program together. The rows of a batch are sharded over the devices, so the number of rows
+   * must be a multiple of `devices`; each device holds the whole state. Default 1.
    */
   readonly devices?: number;
-  /** Whether products of float32 may round their operands to TF32's 10 bits. Default false. */
+  /** Whether f32 products may round their operands to TF32, which has 10 fraction bits. Default false. */
   readonly tf32?: boolean;
   /**
-   * Whether attention of halves calls cuDNN's flash attention, which rounds the probabilities to the half and keeps no
-   * scores in memory. Only on `cuda`; compiled, not run. Default false.
+   * Whether attention on half dtypes calls cuDNN's flash attention, which rounds the probabilities to the
+   * half dtype and keeps no scores in memory. Only on `cuda`; so far compiled, never run. Default false.
    */
   readonly flashAttention?: boolean;
-  /** A folder that keeps compiled programs for later processes; it is created if missing. Default: none are kept. */
+  /** A folder in which compiled programs are kept for later processes; created if missing. Default: none. */
   readonly cache?: string;
 }
 
@@ -49,14 +49,14 @@ const OPTIONS = {
 };
 
 /**
- * Opens XLA through a PJRT plugin: every step is compiled whole, and its state stays on the device.
+ * Opens XLA through a PJRT plugin. Every step is compiled as one program, and its state stays on the device.
  * @example
  * ```ts
  * const backend = await xla({ device: "cuda" });
  * ```
  * @throws MP_INVALID_ARGUMENT for an unknown option
- * @throws MP_BACKEND_UNAVAILABLE for a plugin that is missing, for another device or wrong, or a device that is missing,
- *   naming the remedy
+ * @throws MP_BACKEND_UNAVAILABLE for a plugin that is missing, is for another device or computes wrong
+ *   results, and for a missing device; names the remedy
  * @throws MP_IO for a `cache` that cannot be created or that others can write
  */
 export async function xla(options: XlaOptions = {}): Promise<Backend> {

@@ -12,34 +12,34 @@ import {
 import { GraphCopy } from "@mp/graph/internal";
 
 /**
- * A sum of numbers, of which some are sums of all elements of a tensor, or of their squares: the norm of all gradients,
- * the finite check.
+ * A scalar sum in which some terms are themselves sums over all elements (or their squares) of a tensor, such
+ * as the norm of all gradients or the finite check.
  */
 interface SumOfSums {
-  /** The Add that computes it. */
+  /** The Add node that computes the sum. */
   readonly root: AnyNode;
   /** The tensors whose elements are all added. */
   readonly tensors: readonly Summed[];
-  /** Its other terms. */
+  /** Terms that are not the sum of a tensor. */
   readonly numbers: readonly Value[];
-  /** The nodes that nothing needs any more. */
+  /** Nodes that the joined sum makes unnecessary. */
   readonly replaced: readonly AnyNode[];
 }
 
 interface Summed {
   readonly value: Value;
-  /** What the elements are multiplied by before they are added. */
+  /** The factor of each element in the sum: 1, 0 or the element itself. */
   readonly factor: "one" | "zero" | "itself";
 }
 
-/** With fewer tensors there is nothing to gain. */
+/** The fewest tensors that are worth joining. */
 const FEWEST = 2;
 
 /**
- * Adds the elements of many tensors together. XLA computes the sum of each in two kernels, of which the second leaves
- * one number, so that the norm of a model's gradients takes as many small kernels as it has parameters. Here each tensor
- * is summed along all axes but its first, and what is left of all of them is one vector, which is summed at once. A row
- * of zeros times a matrix, by which core looks for infinities and NaN, is a sum like the others.
+ * Sums the elements of many tensors together. XLA computes the sum of each tensor in two kernels, the second
+ * for a single value, so a norm of all gradients takes a small kernel for each parameter. Here each tensor is
+ * summed over all axes but the first; the results are joined to a vector and then summed. A row of zeros
+ * times a matrix counts as a sum, too; core uses such products to find infinities and NaN.
  */
 export function joinSums(graph: Graph): Graph {
   const sums = findSums(graph);
@@ -60,7 +60,7 @@ function findSums(graph: Graph): readonly SumOfSums[] {
   const makers = producers(graph);
   const readers = consumers(graph);
   const returned = new Set(graph.outputs.map(({ value }) => value));
-  /** The node that makes a value which only one node reads, once. */
+  /** Returns the node that computes a value, if the value is read exactly once and is not an output. */
   const onlyMaker = (value: Value | undefined): AnyNode | undefined => {
     const [reader, second] = (value && readers.get(value)) ?? [];
     if (value === undefined || reader === undefined || second !== undefined || returned.has(value))
@@ -94,7 +94,7 @@ const isNumber = ({ dtype, shape }: Value): boolean => dtype === "f32" && shape.
 
 const isScalarAdd = (node: AnyNode): boolean => isNode(node, "Add") && node.outputs.every(isNumber);
 
-/** The tensor of f32 whose elements, or their squares, a node adds up to one number. */
+/** Returns the tensor whose elements, or their squares, a node sums to a scalar; else undefined. */
 function summedBy(node: AnyNode): Summed | undefined {
   const [value] = node.inputs;
   if (value === undefined || !node.outputs.every(isNumber)) return undefined;
@@ -102,7 +102,7 @@ function summedBy(node: AnyNode): Summed | undefined {
   return isNode(node, "ReduceSumSquare") ? { value, factor: "itself" } : undefined;
 }
 
-/** The matrix that a node multiplies by a row of zeros. */
+/** Returns the matrix that a node multiplies by a row of zeros; else undefined. */
 function zeroedBy(node: AnyNode, makers: ReadonlyMap<Value, AnyNode>): Value | undefined {
   const [row, matrix] = node.inputs;
   if (!isNode(node, "MatMul") || row === undefined || matrix === undefined || matrix.shape.length !== 2)
@@ -127,7 +127,7 @@ function emitSum(copy: GraphCopy<GraphBuilder>, { root, tensors, numbers }: SumO
     const rows = axes.length === 0 ? terms : emit("ReduceSum", [terms], { axes, keepdims: false });
     return emit("Reshape", [rows], { shape: [elementCount(rows.shape, "joinSums")] });
   });
-  // XLA would make a sum of a concatenation into sums again.
+  // Without the barrier, XLA would split the sum of a concatenation into many sums again.
   const joined = emit("Barrier", [emit("Concat", parts, { axis: 0 })], {});
   const sum = emit("ReduceSum", [joined], { axes: [0], keepdims: false });
   return numbers.reduce((total, value) => emit("Add", [total, copy.counterpart(value)], {}), sum);

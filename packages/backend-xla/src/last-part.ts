@@ -1,9 +1,9 @@
 import { FAMILIES, type Graph } from "@mp/graph";
 
-/** Operators that XLA computes in each kernel that reads their results. */
+/** Operators so cheap that XLA computes them again in each kernel that reads their results. */
 const CHEAP: ReadonlySet<string> = new Set([...FAMILIES.unary, ...FAMILIES.binary, "Expand", "Reshape"]);
 
-/** The part of a graph that computes the named outputs by cheap operators alone. Its inputs are values of the graph. */
+/** Returns the cheap operators before the named outputs as a graph; its inputs are values of `graph`. */
 export function lastPart(graph: Graph, names: ReadonlySet<string>): Graph {
   const outputs = graph.outputs.filter(({ name }) => names.has(name));
   const needed = new Set(outputs.map(({ value }) => value));

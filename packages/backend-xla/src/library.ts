@@ -1,50 +1,48 @@
 import { isAbsolute } from "node:path";
 import { MpError } from "@mp/graph";
 import { invalid } from "@mp/graph/internal";
-import { installCommand, locateInstalled } from "@mp/libxla";
+import { installCommand, locateInstalled, type ReleaseName } from "@mp/libxla";
 import { Client, loadPlugin, type NamedOptions, unavailable } from "./pjrt/index.js";
 
-/** The devices that users name. */
+/** Devices that users can ask for. */
 export type Device = "cpu" | "cuda";
 
-/** What a user types to get the plugin of a GPU. */
-const INSTALL_COMMAND: string = installCommand("cuda13");
-
 /**
- * The path of the plugin's library: the given one, the value of MP_XLA_PLUGIN, or for CUDA the one that is installed.
+ * Returns the path of the plugin: the given one, MP_XLA_PLUGIN, or for CUDA the installed plugin.
  * @throws MP_INVALID_ARGUMENT for a path that is not absolute; MP_BACKEND_UNAVAILABLE if there is none
  */
 export function locatePlugin(given: string | undefined, device: Device, env: NodeJS.ProcessEnv): string {
   const named = given ?? (env["MP_XLA_PLUGIN"] || undefined);
   const path = named ?? (device === "cuda" ? locateInstalled("cuda13", env) : undefined);
-  if (path === undefined) {
-    const remedy =
-      device === "cuda"
-        ? `install it with: ${INSTALL_COMMAND}`
-        : "there is none to install: name the library of one as the option plugin";
-    throw new MpError("MP_BACKEND_UNAVAILABLE", `xla: no PJRT plugin for ${device}; ${remedy}`, {
-      details: { device, ...(device === "cuda" ? { install: INSTALL_COMMAND } : {}) },
-    });
-  }
+  if (path === undefined)
+    throw missing(`PJRT plugin for ${device}`, device === "cuda" ? "cuda13" : undefined);
   if (!isAbsolute(path)) throw invalid(`xla: plugin must be an absolute path, got ${path}`);
   return path;
 }
 
 /**
- * The path of a plugin that compiles for NVIDIA's GPUs on any machine: the given one, or an installed one.
+ * Returns the path of a plugin that compiles for NVIDIA GPUs on any machine: the given or an installed one.
  * @throws MP_BACKEND_UNAVAILABLE if there is none
  */
 export function locateCompiler(given: string | undefined, env: NodeJS.ProcessEnv): string {
   const path = given ?? locateInstalled("cuda13-compiler", env) ?? locateInstalled("cuda13", env);
-  if (path !== undefined) return path;
-  const install = installCommand("cuda13-compiler");
-  const message = `xla: no compiler for CUDA; install it with: ${install}`;
-  throw new MpError("MP_BACKEND_UNAVAILABLE", message, { details: { install } });
+  if (path === undefined) throw missing("compiler for CUDA", "cuda13-compiler");
+  return path;
+}
+
+/** @param release the one to install; undefined if there is none */
+function missing(what: string, release: ReleaseName | undefined): MpError {
+  const install = release && installCommand(release);
+  const remedy = install
+    ? `install it with: ${install}`
+    : "there is none to install: name the library of one as the option plugin";
+  const details = install ? { install } : {};
+  return new MpError("MP_BACKEND_UNAVAILABLE", `xla: no ${what}; ${remedy}`, { details });
 }
 
 /**
- * Options of clients, of which a plugin refuses those that it does not know: CUDA's, which would otherwise take three
- * quarters of the card's memory at once, and the processor's, which is as many devices as are wanted.
+ * Sets of client options to try in this order, because a plugin refuses unknown options. The first set is for CUDA,
+ * which otherwise reserves three quarters of the GPU's memory; the second sets the number of devices on a CPU.
  */
 const clientOptions = (devices: number): readonly NamedOptions[] => [
   { preallocate: false },
@@ -52,10 +50,10 @@ const clientOptions = (devices: number): readonly NamedOptions[] => [
   {},
 ];
 
-/** The number of PJRT_Error_Code for an option that the plugin does not know. */
+/** PJRT_Error_Code of a refused option. */
 const INVALID_ARGUMENT = 3;
 
-/** @throws MP_BACKEND_UNAVAILABLE if the machine has not as many devices for the plugin */
+/** Opens a client on exactly `devices` devices. @throws MP_BACKEND_UNAVAILABLE if the plugin cannot */
 export async function openClient(path: string, devices: number): Promise<Client> {
   const plugin = loadPlugin(path);
   let failure: unknown;

@@ -7,12 +7,12 @@ interface LiftedGraph {
   readonly constants: readonly HostTensor[];
 }
 
-/** The most bytes of a constant that is written into a program. */
+/** Largest constant, in bytes, that is written into the text of a program. */
 const WRITTEN_BYTES = 4096;
 
 /**
- * Makes inputs of large constants: as text they would take twice their bytes, and be parsed at every compilation. One
- * whose elements are all the same number is written as that number.
+ * Turns large constants into inputs, because as text they would take twice their bytes, and every compilation would
+ * parse them. A constant whose elements are all equal stays in the text, as one value.
  */
 export function liftConstants(graph: Graph): LiftedGraph {
   const lifted = graph.nodes.flatMap((node) => {

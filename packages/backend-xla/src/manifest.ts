@@ -2,10 +2,10 @@ import { type BackendManifest, DTYPES, opDTypes } from "@mp/graph";
 import { exactNumerics, libraryTolerance, opSupport } from "@mp/graph/backend";
 import { invalid } from "@mp/graph/internal";
 import { deviceOf } from "./flags.js";
-import type { Client } from "./pjrt/index.js";
+import type { Client, Plugin } from "./pjrt/index.js";
 import type { Findings } from "./probe.js";
 
-/** What every program of XLA is: all dtypes and operators, computed natively and rounded as IEEE 754 says. */
+/** Manifest fields of every XLA program: all dtypes and operators are native and rounded as IEEE 754 says. */
 export const NATIVE: Omit<BackendManifest, "engine" | "device" | "profile" | "memory"> = {
   specVersion: "v1",
   dtypes: Object.fromEntries(
@@ -17,13 +17,25 @@ export const NATIVE: Omit<BackendManifest, "engine" | "device" | "profile" | "me
   eventLoop: "free",
 };
 
-/** With flash attention, its gradient is a node of the graph. */
-export const supportedOps = (flashAttention: boolean): BackendManifest["ops"] =>
+/** The supported operators. With flash attention, AttentionGradient is one of them. */
+const supportedOps = (flashAttention: boolean): BackendManifest["ops"] =>
   flashAttention ? { ...NATIVE.ops, AttentionGradient: opDTypes.AttentionGradient } : NATIVE.ops;
 
+const NOT_RUN = { unsupported: "graphs are compiled for a device that is not here, and not run" } as const;
+
+/** Makes the manifest of a GPU that is only compiled for. All dtypes are declared native; nothing was probed. */
+export const compilerManifest = ({ apiVersion }: Plugin, flashAttention: boolean): BackendManifest => ({
+  ...NATIVE,
+  ops: supportedOps(flashAttention),
+  engine: { name: "xla-compiler", version: apiVersion },
+  device: "cuda",
+  profile: NOT_RUN,
+  memory: NOT_RUN,
+});
+
 /**
- * Refuses flash attention on devices that do not call cuDNN. Several would each compute all rows, since XLA does not
- * divide the call.
+ * Refuses flash attention on devices without cuDNN, and on several devices, because XLA does not shard the call and
+ * each device would compute all rows.
  * @throws MP_INVALID_ARGUMENT
  */
 export function expectFlashDevice(what: string, device: BackendManifest["device"], devices: number): void {
@@ -33,7 +45,7 @@ export function expectFlashDevice(what: string, device: BackendManifest["device"
     );
 }
 
-/** Makes the manifest from the plugin's answers. Every operator and every dtype is lowered. */
+/** Makes the manifest from the probe's findings. Every operator and every dtype is lowered. */
 export function xlaManifest(
   client: Client,
   { flushed }: Findings,
@@ -45,7 +57,7 @@ export function xlaManifest(
   return Object.freeze({
     ...NATIVE,
     ops: supportedOps(flashAttention),
-    engine: { name: "xla", version: describeVersion(client) },
+    engine: { name: "xla", version: `${client.platform} ${client.plugin.apiVersion}` },
     device: deviceOf(client),
     subnormals,
     profile: { unsupported: "the PJRT interface has no times of kernels" },
@@ -54,11 +66,4 @@ export function xlaManifest(
     failedRuns: isDonating ? "lose-state" : "keep-state",
     nonFiniteConvolution: { unsupported: "XLA multiplies the zeros of padding and of other groups" },
   });
-}
-
-/** `cpu 0.106, xla 9`: the platform, the version of the interface, what the plugin says of XLA. */
-function describeVersion({ platform, platformVersion, plugin }: Client): string {
-  const { xla_version: version } = plugin.attributes;
-  const said = version ?? platformVersion.split("\n", 1)[0];
-  return `${platform} ${plugin.apiVersion}${said ? `, ${said}` : ""}`;
 }

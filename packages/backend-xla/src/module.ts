@@ -28,45 +28,43 @@ import {
   typesText,
   typeText,
 } from "./stablehlo/index.js";
-import type { StateLayout } from "./state-layout.js";
 
 interface ModuleParts {
   readonly graph: Graph;
   readonly bound: Bound;
-  readonly layout: StateLayout;
-  /** Whether the buffers of the state that a run replaces are overwritten by it. */
+  /** The buffers of the state. */
+  readonly layout: Packing;
+  /** Whether a run overwrites the state buffers that it replaces. */
   readonly isDonating: boolean;
   readonly options: EmitterOptions;
 }
 
-/** Values of a program by name, and the buffers that they share. */
-export interface NamedPacking {
-  readonly names: readonly string[];
-  readonly packing: Packing;
-}
+/** The name of the result that is false if an index was out of range; there is none if that cannot happen. */
+export const IN_RANGE: unique symbol = Symbol("in range");
+export type ResultName = string | typeof IN_RANGE;
 
 /** A graph as a StableHLO module, and how to call it. */
 export interface ProgramModule {
   readonly text: string;
-  /** The arguments: these buffers of the state, then the buffers of the inputs, then the constants. */
+  /** Indices of the state buffers that are the first arguments; input buffers and constants follow. */
   readonly reads: readonly number[];
-  readonly inputs: NamedPacking;
-  /** The buffers of the inputs whose rows are divided among the devices. */
-  readonly divided: ReadonlySet<number>;
+  readonly inputs: Packing;
+  /** Indices of the input buffers whose rows are sharded over the devices. */
+  readonly divided: readonly number[];
   readonly constants: readonly HostTensor[];
-  /** The results: these buffers of the state, then the buffers of the results. */
+  /** Indices of the state buffers that are the first results; the buffers of `results` follow. */
   readonly writes: readonly number[];
-  readonly results: NamedPacking;
-  /** The index of the result that is false if an index was out of range; undefined if none can be. */
-  readonly rangeFlag: number | undefined;
-  /** The types of the results. */
+  readonly results: Packing<ResultName>;
+  /** The graph's outputs among the results. */
+  readonly names: readonly string[];
+  /** The types of all results of the program, state buffers included. */
   readonly outputTypes: readonly ValueType[];
 }
 
 /**
- * Writes a program that takes the state's buffers and returns the ones that replace them. What commits when applied is
- * selected in the program, so that no flag has to reach the host before: a slot that is not to change is returned as it
- * was. So it is if an index was out of range.
+ * Writes a program that takes the state's buffers and returns the buffers that replace them. The program
+ * returns old values if an index was out of range, and for slots in `whenApplied` if the step is not applied.
+ * So the host need not read a flag before it commits.
  */
 export function writeModule({ graph, bound, layout, isDonating, options }: ModuleParts): ProgramModule {
   const expanded = expandComposites(graph, (node) => !(options.flashAttention === true && isFlash(node)));
@@ -79,40 +77,32 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   const slotsRead = own.flatMap(({ name }) => bound.reads.get(name) ?? []);
   const reads = [...new Set([...writes, ...layout.buffersOf(slotsRead)])];
   const { devices } = options;
-  const batch = new Set(open.flatMap((input, index) => (isBatch(input, devices) ? [index] : [])));
+  const batch = open.filter((input) => isBatch(input, devices)).map(({ name }) => name);
   const openPacking = new Packing(
-    open.map(({ value }) => value),
+    open.map(({ name, value }) => [name, value]),
     batch,
   );
-  const divided = new Set(Array.from(batch, (index) => openPacking.locationOf(index).buffer));
+  const divided = openPacking.buffersOf(batch);
 
   const emitter = new Emitter(options);
   const argumentTypes = [
-    ...reads.map((buffer) => layout.packing.buffers[buffer]?.type as ValueType),
+    ...reads.map((buffer) => layout.buffers[buffer]?.type as ValueType),
     ...openPacking.buffers.map(({ type }) => type),
     ...lifted.constants,
   ];
   const args = argumentTypes.map(({ dtype, shape }, index): Operand => {
     return { name: `%arg${index}`, type: { dtype, shape } };
   });
-  const stateArgument = (buffer: number): Operand => args[reads.indexOf(buffer)] as Operand;
-  const oldValue = (slot: string): Operand => {
-    const index = layout.indexOf(slot);
-    return unpack(emitter, layout.packing, index, stateArgument(layout.packing.locationOf(index).buffer));
-  };
-  const openIndex = new Map(open.map(({ name }, index) => [name, index]));
+  const oldValue = (slot: string): Operand =>
+    unpack(emitter, layout, slot, (buffer) => args[reads.indexOf(buffer)] as Operand);
   const fromRest = args.slice(reads.length + openPacking.buffers.length);
   const operands = inputs.map(({ name }, at): Operand => {
     if (at >= own.length) return fromRest[at - own.length] as Operand;
     const slot = bound.reads.get(name);
     if (slot !== undefined) return oldValue(slot);
-    const index = openIndex.get(name) as number;
-    const buffer = args[reads.length + openPacking.locationOf(index).buffer] as Operand;
-    return unpack(emitter, openPacking, index, buffer);
+    return unpack(emitter, openPacking, name, (buffer) => args[reads.length + buffer] as Operand);
   });
-  const large = bound.whenApplied.filter(
-    ({ slot }) => layout.packing.locationOf(layout.indexOf(slot)).offset === undefined,
-  );
+  const large = bound.whenApplied.filter(({ slot }) => layout.locationOf(slot).offset === undefined);
   const last = lastPart(lifted.graph, new Set(large.map(({ output }) => output)));
   const begins = last.inputs.map(({ name, value }) => ({ name, value }));
   const outputs = [...lifted.graph.outputs, ...begins];
@@ -122,8 +112,8 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   const inRange = emitter.indicesInRange();
   const applied = bound.applied === undefined ? undefined : outputOf.get(bound.applied);
   const both = inRange && applied ? emitter.binary("and", inRange, applied) : (applied ?? inRange);
-  // XLA would write new values to check them, read them again and select. What commits when applied is computed twice
-  // instead, if it is large: to be checked, and from operands that are known after the check.
+  // XLA would write new values, check them, read them again and select. Instead, large values that commit when applied
+  // are computed twice: first to be checked, then from operands that depend on the check.
   const known = new Set(lifted.graph.inputs.map(({ value }) => value));
   const checked = made.slice(graph.outputs.length).map((x, index) => {
     const isKnown = known.has(begins[index]?.value as Value) || rankOf(x) === 0 || !isFloat(x.type.dtype);
@@ -143,15 +133,13 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
     return condition === undefined ? value : emitter.select(condition, value, oldValue(slot));
   };
   const names = graph.outputs.map(({ name }) => name).filter((name) => !bound.taken.has(name));
-  const results = names.map((name) => outputOf.get(name) as Operand);
-  if (inRange !== undefined) results.push(inRange);
-  const packing = new Packing(results.map(({ type }) => type));
+  const resultOf = new Map<ResultName, Operand>(names.map((name) => [name, outputOf.get(name) as Operand]));
+  if (inRange !== undefined) resultOf.set(IN_RANGE, inRange);
+  const results = new Packing(Array.from(resultOf, ([name, { type }]) => [name, type] as const));
   const returned = [
-    ...writes.map((buffer) =>
-      pack(emitter, layout.packing, buffer, (index) => newValue(layout.slots[index] as string)),
-    ),
-    ...packing.buffers.map((_, buffer) =>
-      pack(emitter, packing, buffer, (index) => results[index] as Operand),
+    ...writes.map((buffer) => pack(emitter, layout, buffer, newValue)),
+    ...results.buffers.map((_, buffer) =>
+      pack(emitter, results, buffer, (name) => resultOf.get(name) as Operand),
     ),
   ];
   // A plugin for one device need not know Shardy.
@@ -163,7 +151,7 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   const parameters = args.map(({ name, type }, index) => {
     const result = isDonating ? writes.indexOf(reads[index] ?? -1) : -1;
     const aliasing = result < 0 ? [] : [`tf.aliasing_output = ${result} : i32`];
-    return `${name}: ${declare(type, divided.has(index - reads.length), aliasing)}`;
+    return `${name}: ${declare(type, divided.includes(index - reads.length), aliasing)}`;
   });
   const returnedTypes = returned.map(({ type }) => declare(type, false));
   const mesh = devices === 1 ? "" : `${devicesText(devices)}\n`;
@@ -171,20 +159,20 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
   return {
     text: `module @program {\n${mesh}func.func public @main(${parameters.join(", ")}) -> (${returnedTypes.join(", ")}) {\n${emitter.text()}\n${end}\n}\n}\n`,
     reads,
-    inputs: { names: open.map(({ name }) => name), packing: openPacking },
+    inputs: openPacking,
     divided,
     constants: lifted.constants,
     writes,
-    results: { names, packing },
-    rangeFlag: inRange === undefined ? undefined : names.length,
+    results,
+    names,
     outputTypes: returned.map(({ type }) => type),
   };
 }
 
 /**
- * Whether the rows of an input are divided among devices: it holds samples along its first axis. What has one row is
- * the same for all samples.
- * @throws MP_SHAPE_MISMATCH if they cannot be
+ * Whether the rows of an input are sharded over the devices. This is so only if the first axis holds samples and has
+ * more than one row, because a single row is the same for all samples.
+ * @throws MP_SHAPE_MISMATCH if the devices cannot divide the rows equally
  */
 function isBatch({ name, role, value: { shape } }: GraphInput, devices: number): boolean {
   const [rows = 1] = shape;
@@ -199,24 +187,29 @@ function usedValues({ nodes, outputs }: Graph): ReadonlySet<Value> {
   return new Set([...nodes.flatMap(({ inputs }) => inputs), ...outputs.map(({ value }) => value)]);
 }
 
-function unpack(emitter: Emitter, packing: Packing, index: number, buffer: Operand): Operand {
-  const { offset } = packing.locationOf(index);
-  if (offset === undefined) return buffer;
-  const { shape } = packing.types[index] as ValueType;
-  return emitter.reshape(emitter.sliceAxis(buffer, 0, offset, offset + count(shape)), shape);
-}
-
-function pack(
+/** @param content returns the operand of a buffer */
+function unpack(
   emitter: Emitter,
   packing: Packing,
-  buffer: number,
-  memberValue: (index: number) => Operand,
+  name: string,
+  content: (buffer: number) => Operand,
 ): Operand {
-  const { members, type } = packing.buffers[buffer] as Packing["buffers"][number];
-  const [only = 0] = members;
-  if (members.length === 1) return memberValue(only);
-  const flat = members.map((index) => {
-    const value = memberValue(index);
+  const { buffer, offset } = packing.locationOf(name);
+  if (offset === undefined) return content(buffer);
+  const { shape } = packing.typeOf(name);
+  return emitter.reshape(emitter.sliceAxis(content(buffer), 0, offset, offset + count(shape)), shape);
+}
+
+function pack<N>(
+  emitter: Emitter,
+  packing: Packing<N>,
+  buffer: number,
+  memberValue: (name: N) => Operand,
+): Operand {
+  const { members, type } = packing.buffers[buffer] as Packing<N>["buffers"][number];
+  if (members.length === 1) return memberValue(members[0] as N);
+  const flat = members.map((name) => {
+    const value = memberValue(name);
     return emitter.reshape(value, [count(value.type.shape)]);
   });
   return emitter.reshape(emitter.concat(flat, 0), type.shape);

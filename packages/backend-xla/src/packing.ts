@@ -1,107 +1,102 @@
 /**
- * Many small values in few buffers, since each buffer of a run costs the host a few microseconds and the device a
- * transfer or a kernel. Values of one dtype lie one after the other in a buffer of one axis; a large value, or one that
- * has no companion, has a buffer of its own, of its own shape.
+ * Packs many small values into few buffers, because each buffer costs the host a few microseconds per run, and the
+ * device a transfer or a kernel. Small values of one dtype lie one after the other in a buffer with one axis. A large
+ * value, or the only small value of its dtype, has a buffer of its own in the value's shape.
  */
 import { byteLength, elementCount, type HostTensor, hostArrayOf, tensor, type ValueType } from "@mp/graph";
 
-/** The most bytes of a value that shares a buffer. */
+/** Largest size, in bytes, of a value that shares a buffer. */
 export const SMALL_BYTES = 4096;
 
-/** The most values of one buffer: a kernel that joins more would have too many operands. */
+/** Largest number of values in one buffer. A kernel that joined more values would have too many operands. */
 const MOST_MEMBERS = 64;
 
-interface PackedBuffer {
+interface PackedBuffer<N> {
   readonly type: ValueType;
-  /** The values in the buffer, by their index in the list. */
-  readonly members: readonly number[];
+  /** Names of the values that lie in the buffer. */
+  readonly members: readonly N[];
 }
 
 interface Location {
-  /** The index of the buffer. */
   readonly buffer: number;
-  /** The first element there; undefined for a value with a buffer of its own. */
+  /** Index of the value's first element in the buffer; undefined if the buffer holds only this value. */
   readonly offset: number | undefined;
 }
 
 const countOf = ({ shape }: ValueType): number => elementCount(shape, "packing");
 
-/** Divides values among buffers. */
-export class Packing {
-  readonly types: readonly ValueType[];
-  readonly buffers: readonly PackedBuffer[];
-  /** Where each value is. */
-  readonly locations: readonly Location[];
+/** Divides named values among buffers. */
+export class Packing<N = string> {
+  readonly types: ReadonlyMap<N, ValueType>;
+  readonly buffers: readonly PackedBuffer<N>[];
+  readonly #locations = new Map<N, Location>();
 
-  /** @param alone indices of values that get a buffer of their own, however small they are */
-  constructor(types: readonly ValueType[], alone: ReadonlySet<number> = new Set()) {
-    this.types = types;
-    const groups: number[][] = [];
-    const open = new Map<string, number[]>();
-    for (const [index, type] of types.entries()) {
+  /** @param alone names of values that get a buffer of their own, however small they are */
+  constructor(types: Iterable<readonly [name: N, type: ValueType]>, alone: readonly N[] = []) {
+    // Copies the types, which may be tensors, to keep no contents.
+    this.types = new Map(
+      Array.from(types, ([name, { dtype, shape }]) => [name, { dtype, shape: [...shape] }] as const),
+    );
+    const groups: N[][] = [];
+    const open = new Map<string, N[]>();
+    for (const [name, type] of this.types) {
       const group = open.get(type.dtype);
-      if (alone.has(index) || byteLength(type) > SMALL_BYTES) groups.push([index]);
-      else if (group !== undefined && group.length < MOST_MEMBERS) group.push(index);
+      if (alone.includes(name) || byteLength(type) > SMALL_BYTES) groups.push([name]);
+      else if (group !== undefined && group.length < MOST_MEMBERS) group.push(name);
       else {
-        const begun = [index];
+        const begun = [name];
         groups.push(begun);
         open.set(type.dtype, begun);
       }
     }
-    const locations: Location[] = [];
     this.buffers = groups.map((members, buffer) => {
-      const [first = 0] = members;
-      const type = this.#typeOf(first);
-      if (members.length === 1) {
-        locations[first] = { buffer, offset: undefined };
-        return { type, members };
-      }
+      const type = this.typeOf(members[0] as N);
       let size = 0;
-      for (const index of members) {
-        locations[index] = { buffer, offset: size };
-        size += countOf(this.#typeOf(index));
+      for (const name of members) {
+        this.#locations.set(name, { buffer, offset: members.length === 1 ? undefined : size });
+        size += countOf(this.typeOf(name));
       }
-      return { type: { dtype: type.dtype, shape: [size] }, members };
+      return { type: members.length === 1 ? type : { dtype: type.dtype, shape: [size] }, members };
     });
-    this.locations = locations;
   }
 
-  locationOf(index: number): Location {
-    return this.locations[index] as Location;
+  typeOf(name: N): ValueType {
+    return this.types.get(name) as ValueType;
+  }
+
+  locationOf(name: N): Location {
+    return this.#locations.get(name) as Location;
+  }
+
+  /** Indices of the buffers that hold these values, in ascending order. */
+  buffersOf(names: readonly N[]): readonly number[] {
+    const found = names.map((name) => this.locationOf(name).buffer);
+    return [...new Set(found)].sort((one, other) => one - other);
   }
 
   /**
-   * The contents of a buffer.
-   * @param memberValue the values of its members; one that is undefined keeps the elements of `base`, or zeros
+   * Joins values into the contents of a buffer.
+   * @param memberValue returns a member's value; if undefined, the elements of `base` stay, or zeros
    */
-  join(
-    buffer: number,
-    memberValue: (index: number) => HostTensor | undefined,
-    base?: HostTensor,
-  ): HostTensor {
-    const { type, members } = this.buffers[buffer] as PackedBuffer;
-    const [only = 0] = members;
-    if (members.length === 1) return memberValue(only) as HostTensor;
+  join(buffer: number, memberValue: (name: N) => HostTensor | undefined, base?: HostTensor): HostTensor {
+    const { type, members } = this.buffers[buffer] as PackedBuffer<N>;
+    if (members.length === 1) return memberValue(members[0] as N) as HostTensor;
     const data = base?.data.slice() ?? new hostArrayOf[type.dtype](countOf(type));
-    for (const index of members) {
+    for (const name of members) {
       // All are arrays of one class, which the union type hides.
-      const value = memberValue(index)?.data as Float32Array | undefined;
-      if (value !== undefined) (data as Float32Array).set(value, this.locationOf(index).offset ?? 0);
+      const value = memberValue(name)?.data as Float32Array | undefined;
+      if (value !== undefined) (data as Float32Array).set(value, this.locationOf(name).offset ?? 0);
     }
     return { ...type, data } as HostTensor;
   }
 
-  /** A value out of the contents of its buffer: a copy, or all of them. */
-  part(index: number, content: HostTensor): HostTensor {
-    const { offset } = this.locationOf(index);
+  /** Takes a value out of the contents of all buffers: a copied part, or the content of a buffer of its own. */
+  part(name: N, contents: (buffer: number) => HostTensor): HostTensor {
+    const { buffer, offset } = this.locationOf(name);
+    const content = contents(buffer);
     if (offset === undefined) return content;
-    const { dtype, shape } = this.#typeOf(index);
-    const { data } = content;
-    const own = data.slice(offset, offset + countOf({ dtype, shape }));
+    const { dtype, shape } = this.typeOf(name);
+    const own = content.data.slice(offset, offset + countOf({ dtype, shape }));
     return tensor(own as never, shape, dtype);
-  }
-
-  #typeOf(index: number): ValueType {
-    return this.types[index] as ValueType;
   }
 }

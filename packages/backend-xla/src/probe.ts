@@ -1,4 +1,4 @@
-/** What a plugin does to numbers, found by one small program; the manifest says it, or the plugin is refused. */
+/** Finds out by a small program how a plugin computes. The manifest declares the findings, or the plugin is refused. */
 import {
   type ComputeDType,
   encodeArray,
@@ -14,11 +14,11 @@ import { ConstantPool } from "./constant-pool.js";
 import type { Flags, Plugin } from "./pjrt/index.js";
 
 export interface Findings {
-  /** Those of the flags that the plugin knows. */
+  /** The given flags without those that the plugin does not know. */
   readonly flags: Flags;
-  /** Dtypes whose subnormal numbers become 0. */
+  /** Dtypes whose subnormal numbers the plugin turns into 0. */
   readonly flushed: readonly ComputeDType[];
-  /** What the plugin gets wrong that no manifest can declare; empty if nothing. */
+  /** Errors of the plugin that a manifest cannot declare; empty if there are none. */
   readonly faults: readonly string[];
 }
 
@@ -27,7 +27,7 @@ type Emit = (builder: GraphBuilder, inputs: readonly Value[]) => Value;
 interface Question {
   readonly emit: Emit;
   readonly inputs: readonly HostTensor[];
-  /** The bits of a right result. */
+  /** The correct result, compared bit for bit. */
   readonly right: HostTensor["data"];
 }
 
@@ -38,7 +38,7 @@ const through =
   (builder, [x]) =>
     builder.emitOne("Cast", [builder.emitOne("Cast", [x as Value], { to: half })], { to: "f32" });
 
-/** A sum that needs one bit more than the half has, less its first term. */
+/** Asks for (x + y) - x, where x + y needs one bit more than the half dtype has, so that rounding shows. */
 function chain(half: "f16" | "bf16"): Question {
   const [large, one] = [half === "f16" ? 2048 : 256, 1].map((number) => {
     return tensor(encodeArray(half, Float32Array.of(number)), [1], half);
@@ -55,7 +55,7 @@ function chain(half: "f16" | "bf16"): Question {
 
 const INFINITY = Number.POSITIVE_INFINITY;
 
-/** Questions whose wrong answer makes a plugin unusable, by what it does then. */
+/** Questions by the fault that a wrong answer shows; such a fault makes a plugin unusable. */
 const FAULTS: Readonly<Record<string, Question>> = {
   "leaves out casts to f16": {
     emit: through("f16"),
@@ -81,7 +81,7 @@ const FAULTS: Readonly<Record<string, Question>> = {
   },
 };
 
-/** Asked unless TF32 is wanted: 2^-11 is lost in its 10 bits. */
+/** The fault that `PRODUCT` detects: TF32's 10 bits lose the 2^-11. The question is not asked if TF32 is allowed. */
 const ROUNDED_PRODUCT = "rounds the operands of products in f32";
 const PRODUCT: Question = {
   emit: (builder, [x]) => {
@@ -94,7 +94,7 @@ const PRODUCT: Question = {
   right: Float32Array.from({ length: 256 }, (_, at) => (at % 17 === 0 ? (1 + 2 ** -11) ** 2 : 0)),
 };
 
-/** The sum of two of the smallest numbers of a dtype. */
+/** Asks for the sum of a dtype's smallest positive number with itself. */
 function subnormalSum(dtype: ComputeDType): Question {
   const bits = (value: number): HostTensor["data"] =>
     dtype === "f32"
@@ -110,11 +110,11 @@ function subnormalSum(dtype: ComputeDType): Question {
 
 const COMPUTED: readonly ComputeDType[] = ["f32", "f16", "bf16"];
 
-/** By plugin: it does not change while a process runs. */
+/** Findings by plugin. They are kept, because a plugin does not change while a process runs. */
 const known = new WeakMap<Plugin, Map<string, Promise<Findings>>>();
 
 /**
- * Asks a plugin once in a process.
+ * Probes a plugin, once per process for each combination of flags and `tf32`.
  * @throws MP_BACKEND_FAILED or a more specific code if the plugin cannot compile or run the program
  */
 export function probeOnce(options: EngineOptions): Promise<Findings> {
@@ -124,7 +124,7 @@ export function probeOnce(options: EngineOptions): Promise<Findings> {
   const question = JSON.stringify([flags, tf32]);
   const asked = answers.get(question) ?? probe(options);
   answers.set(question, asked);
-  // A failure belongs to the client that asked; the next one asks again.
+  // A failure belongs to the client that asked; the next client asks again.
   asked.catch(() => answers.delete(question));
   return asked;
 }

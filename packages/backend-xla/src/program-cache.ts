@@ -5,14 +5,14 @@ import { basename, join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import type { Client } from "./pjrt/index.js";
 
-/** Digits of the seal before a program. */
+/** Number of hexadecimal digits of the digest that precedes a program in its file. */
 const DIGITS = 64;
 const PARTIAL = ".partial";
 const DAY_MS = 86_400_000;
 
 /**
- * Compiled programs on disk. A file appears by one rename, and is read only if its digest fits; it holds machine code,
- * so that nobody else may write the folder.
+ * Compiled programs on disk. A file appears complete, by a rename, and is read only if its digest matches.
+ * Files contain machine code, so only the user may be able to write to the folder.
  */
 export class ProgramCache {
   readonly #folder: string;
@@ -36,13 +36,13 @@ export class ProgramCache {
     void this.#sweep();
   }
 
-  /** The file of a program. @param parts everything else that the compiled program depends on */
+  /** Returns the path of a program's file. @param parts all that determines it besides plugin and device */
   fileOf(...parts: readonly string[]): string {
     const key = createHash("sha256").update(JSON.stringify([this.#of, ...parts]));
     return join(this.#folder, key.digest("hex").slice(0, 32));
   }
 
-  /** The program in a file; undefined if there is none, or it is damaged. */
+  /** Reads the program in a file; undefined if the file is missing or damaged. */
   async read(file: string): Promise<Uint8Array | undefined> {
     try {
       const content = await readFile(file);
@@ -53,7 +53,7 @@ export class ProgramCache {
     }
   }
 
-  /** Writes a file. Does nothing if it cannot, as where the disk is full. */
+  /** Writes a program to a file. Leaves no file if that fails, for example because the disk is full. */
   async keep(file: string, program: Uint8Array): Promise<void> {
     const partial = `${file}.${randomBytes(6).toString("hex")}${PARTIAL}`;
     try {
@@ -64,7 +64,7 @@ export class ProgramCache {
     }
   }
 
-  /** Removes what a killed process was writing. */
+  /** Removes incomplete files that killed processes left, once they are a day old. */
   async #sweep(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     for (const path of names
@@ -77,17 +77,17 @@ export class ProgramCache {
   }
 }
 
-/** The digest that a file begins with. The name is in it, so that no program is taken for another. */
+/** The digest at the start of a file. It covers the file's name, so that a renamed file is not accepted. */
 const seal = (file: string, program: Uint8Array): string =>
   createHash("sha256").update(basename(file)).update(program).digest("hex");
 
-/** What compiled programs depend on besides their text and flags. */
+/** Describes all that determines a compiled program besides its text and flags. */
 function describeEngine({ plugin, platform, platformVersion, device, deviceCount }: Client): string {
   const { size, mtimeMs } = statSync(plugin.path);
   return JSON.stringify([
-    [plugin.path, size, mtimeMs, plugin.apiVersion, plugin.attributes],
+    [plugin.path, size, mtimeMs, plugin.apiVersion],
     [platform, platformVersion, device, deviceCount, process.arch],
-    // XLA reads it too.
+    // XLA reads this variable too.
     process.env["XLA_FLAGS"] ?? "",
     linesOf("/proc/cpuinfo").find((line) => /^(flags|Features)\b/.test(line)) ?? "",
     linesOf("/proc/driver/nvidia/version"),
@@ -95,12 +95,12 @@ function describeEngine({ plugin, platform, platformVersion, device, deviceCount
   ]);
 }
 
-/** The files of NVIDIA's libraries that programs call, of those that a process has loaded. */
+/** Lists the loaded NVIDIA libraries that programs call. @param maps lines of /proc/self/maps */
 export const kernelLibraries = (maps: readonly string[]): readonly string[] => [
   ...new Set(maps.flatMap((line) => /\/\S*\/lib(?:cudnn|cublas)\.so\S*$/.exec(line)?.[0] ?? [])),
 ];
 
-/** The lines of a file of the system; none if there is no such file. */
+/** Returns the lines of a system file; none if there is no such file. */
 function linesOf(path: string): readonly string[] {
   try {
     return readFileSync(path, "utf8").split("\n");

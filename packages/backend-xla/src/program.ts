@@ -2,7 +2,7 @@ import { type HostTensor, MpError } from "@mp/graph";
 import type { Program } from "@mp/graph/backend";
 import { breathe } from "./breathe.js";
 import type { ConstantPool } from "./constant-pool.js";
-import type { ProgramModule } from "./module.js";
+import { IN_RANGE, type ProgramModule, type ResultName } from "./module.js";
 import { type Client, DeviceBuffer, type NativeExecutable, settle, settleAll } from "./pjrt/index.js";
 import type { DeviceState } from "./state.js";
 
@@ -16,24 +16,22 @@ interface ProgramParts {
   readonly isDonating: boolean;
 }
 
-/** What a handle or an input of a run is. Small values wait on the host, and go to the device along with others. */
+/** A tensor behind a handle, or an input of a run. Small ones wait on the host and are uploaded together. */
 export type Stored = DeviceBuffer | HostTensor;
 
 type Inputs = Readonly<Record<string, Stored>>;
 
-/** A compiled program. It replaces the buffers of its state while it runs. */
+/** A compiled program. A run replaces the buffers of the program's state. */
 export class DeviceProgram implements Program<Stored> {
   readonly #parts: ProgramParts;
-  readonly #read: ReadonlySet<string>;
 
-  /** Takes ownership of the executable and one use of the constants. */
+  /** Takes ownership of the executable, and of one use of each constant. */
   constructor(parts: ProgramParts) {
     this.#parts = parts;
-    this.#read = new Set(parts.module.inputs.names);
   }
 
   isRead(input: string): boolean {
-    return this.#read.has(input);
+    return this.#parts.module.inputs.types.has(input);
   }
 
   async run(inputs: Inputs): Promise<Readonly<Record<string, HostTensor>>> {
@@ -52,14 +50,11 @@ export class DeviceProgram implements Program<Stored> {
       throw error;
     }
     if (!isDonating) state?.replace(module.writes, written);
-    const { names, packing } = module.results;
-    const value = (index: number): HostTensor => {
-      return packing.part(index, contents[packing.locationOf(index).buffer] as HostTensor);
-    };
-    const { rangeFlag } = module;
-    if (rangeFlag !== undefined && value(rangeFlag).data[0] === 0) throw outOfRange();
+    const value = (name: ResultName): HostTensor =>
+      module.results.part(name, (index) => contents[index] as HostTensor);
+    if (module.results.types.has(IN_RANGE) && value(IN_RANGE).data[0] === 0) throw outOfRange();
     await breathe();
-    return Object.fromEntries(names.map((name, index) => [name, value(index)]));
+    return Object.fromEntries(module.names.map((name) => [name, value(name)]));
   }
 
   dispose(): void {
@@ -68,7 +63,7 @@ export class DeviceProgram implements Program<Stored> {
     pool.release(module.constants);
   }
 
-  /** Begins the run. If it throws, the state has its values, or it is lost. */
+  /** Begins a run. If this throws, the state keeps its values or is marked as lost. */
   #begin(inputs: Inputs): {
     readonly written: readonly DeviceBuffer[];
     readonly results: readonly DeviceBuffer[];
@@ -87,12 +82,12 @@ export class DeviceProgram implements Program<Stored> {
       if (writes.some((index) => state?.buffer(index).isDonated)) state?.lose(error);
       throw error;
     } finally {
-      // The plugin keeps what it still reads.
+      // The plugin keeps buffers alive that the run still reads.
       for (const buffer of uploaded) buffer.release();
     }
   }
 
-  /** Copies the results to the host, releases them, and waits for the end of the run. */
+  /** Waits for the end of the run, copies the results to the host and releases them on the device. */
   async #collect(results: readonly DeviceBuffer[], done: readonly bigint[]): Promise<readonly HostTensor[]> {
     const { plugin } = this.#parts.client;
     try {
@@ -105,25 +100,24 @@ export class DeviceProgram implements Program<Stored> {
   }
 }
 
-/** The buffers of a program's inputs. @param uploaded gets those that were made here */
+/** Returns the buffers of a program's inputs. @param uploaded receives the buffers that this call made */
 function feed(
   client: Client,
-  { inputs: { names, packing }, divided }: ProgramModule,
+  { inputs: packing, divided }: ProgramModule,
   inputs: Inputs,
   uploaded: DeviceBuffer[],
 ): readonly DeviceBuffer[] {
-  const memberValue = (index: number): Stored => inputs[names[index] as string] as Stored;
-  return packing.buffers.map(({ members: [first = 0] }, buffer) => {
-    const only = memberValue(first);
+  return packing.buffers.map(({ members: [first = ""] }, buffer) => {
+    const only = inputs[first];
     if (only instanceof DeviceBuffer) return only;
-    const joined = packing.join(buffer, (index) => memberValue(index) as HostTensor);
-    const made = client.upload(joined, divided.has(buffer));
+    const joined = packing.join(buffer, (name) => inputs[name] as HostTensor);
+    const made = client.upload(joined, divided.includes(buffer));
     uploaded.push(made);
     return made;
   });
 }
 
-/** @throws MP_OUT_OF_MEMORY for a run that would fail for want of memory, and take the donated state along */
+/** @throws MP_OUT_OF_MEMORY for a run that would fail for lack of memory, and so lose the donated state */
 function expectMemory(client: Client, { workBytes }: NativeExecutable): void {
   const freeBytes = client.freeBytes();
   if (freeBytes === undefined || workBytes <= freeBytes) return;

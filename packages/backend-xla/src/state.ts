@@ -1,26 +1,25 @@
 import { type HostTensor, MpError } from "@mp/graph";
 import { copyTensor } from "@mp/graph/internal";
+import { Packing } from "./packing.js";
 import { type Client, type DeviceBuffer, settleAll } from "./pjrt/index.js";
-import { StateLayout } from "./state-layout.js";
 
 type Tensors = Readonly<Record<string, HostTensor>>;
 
-/** A state in the device's memory, in buffers that runs replace. */
+/** A state in device memory. Each run replaces the buffers that it writes. */
 export class DeviceState {
-  readonly layout: StateLayout;
+  readonly layout: Packing;
   readonly #client: Client;
   #buffers: DeviceBuffer[] = [];
   #loss: MpError | undefined;
 
-  /** @throws MP_OUT_OF_MEMORY; then it leaves nothing behind */
+  /** @throws MP_OUT_OF_MEMORY, after releasing all buffers */
   constructor(client: Client, values: Tensors) {
     this.#client = client;
-    this.layout = new StateLayout(values);
-    const { packing, slots } = this.layout;
-    const memberValue = (index: number): HostTensor | undefined => values[slots[index] as string];
+    const layout = new Packing(Object.entries(values));
+    this.layout = layout;
     this.#buffers = uploadAll(
       client,
-      packing.buffers.map((_, buffer) => packing.join(buffer, memberValue)),
+      layout.buffers.map((_, buffer) => layout.join(buffer, (slot) => values[slot])),
     );
   }
 
@@ -28,12 +27,12 @@ export class DeviceState {
     return this.#buffers.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   }
 
-  /** The buffer of that index, valid until it is replaced. */
+  /** The buffer with this index, valid until a run replaces it. */
   buffer(index: number): DeviceBuffer {
     return this.#buffers[index] as DeviceBuffer;
   }
 
-  /** Replaces buffers, and releases the old ones. */
+  /** Replaces the buffers with these indices, and releases the old ones. */
   replace(indices: readonly number[], buffers: readonly DeviceBuffer[]): void {
     for (const [at, index] of indices.entries()) {
       this.buffer(index).release();
@@ -41,7 +40,7 @@ export class DeviceState {
     }
   }
 
-  /** Gives the state up, because a run has failed that had taken over its memory. */
+  /** Marks the state as lost: a run failed after its results had taken over the state's memory. */
   lose(cause: unknown): void {
     const said = cause instanceof Error ? cause.message : String(cause);
     const message = `xla: the state is lost, because a run failed that had taken over its memory (${said}); resume from the checkpoint, or keep a copy during runs with \`donate: false\``;
@@ -59,33 +58,27 @@ export class DeviceState {
     const indices = layout.buffersOf(names);
     const read = await settleAll(indices.map((index) => this.buffer(index).beginDownload()));
     const contents = new Map(indices.map((index, at) => [index, read[at] as HostTensor]));
-    return Object.fromEntries(
-      names.map((name) => {
-        const index = layout.indexOf(name);
-        const content = contents.get(layout.packing.locationOf(index).buffer) as HostTensor;
-        return [name, layout.packing.part(index, content)];
-      }),
-    );
+    const content = (index: number): HostTensor => contents.get(index) as HostTensor;
+    return Object.fromEntries(names.map((name) => [name, layout.part(name, content)]));
   }
 
   async write(values: Tensors): Promise<void> {
     this.expectWhole();
     const { layout } = this;
-    const { packing } = layout;
-    const given = new Map(Object.entries(values).map(([slot, value]) => [layout.indexOf(slot), value]));
-    const indices = layout.buffersOf(Object.keys(values));
-    const isShared = (index: number): boolean => (packing.buffers[index]?.members.length ?? 0) > 1;
-    // Arrays may change at the first await: a buffer of one slot is uploaded before that, and others are copied.
+    const given = new Map(Object.entries(values));
+    const indices = layout.buffersOf([...given.keys()]);
+    const isShared = (index: number): boolean => (layout.buffers[index]?.members.length ?? 0) > 1;
+    // Arrays may change at the first await. A buffer of one slot is uploaded before the await, and others are copied.
     const alone = indices.filter((index) => !isShared(index));
     const made = uploadAll(
       this.#client,
-      alone.map((index) => packing.join(index, (member) => given.get(member))),
+      alone.map((index) => layout.join(index, (slot) => given.get(slot))),
     );
     const shared = indices.filter(isShared);
-    for (const [member, value] of given) given.set(member, copyTensor(value));
+    for (const [slot, value] of given) given.set(slot, copyTensor(value));
     try {
       const bases = await settleAll(shared.map((index) => this.buffer(index).beginDownload()));
-      const joined = shared.map((index, at) => packing.join(index, (member) => given.get(member), bases[at]));
+      const joined = shared.map((index, at) => layout.join(index, (slot) => given.get(slot), bases[at]));
       made.push(...uploadAll(this.#client, joined));
     } catch (error) {
       for (const buffer of made) buffer.release();
@@ -100,7 +93,7 @@ export class DeviceState {
   }
 }
 
-/** Uploads all, or none if it throws. */
+/** Uploads all tensors. If one fails, releases the others and throws. */
 function uploadAll(client: Client, tensors: readonly HostTensor[]): DeviceBuffer[] {
   const made: DeviceBuffer[] = [];
   try {

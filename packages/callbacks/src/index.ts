@@ -12,6 +12,7 @@ export { type SaveOnSignal, type StopSignal, saveOnSignal } from "./checkpoints/
 export { csvLog } from "./log/csv-log.js";
 export { jsonLinesLog } from "./log/json-lines-log.js";
 export type { LogOptions } from "./log/log-rows.js";
+export { type MlflowOptions, mlflow } from "./mlflow/mlflow.js";
 export { type HistogramsOptions, type TensorBoardOptions, tensorBoard } from "./tensor-board/tensor-board.js";
 
 // Following a number of the run
@@ -19,6 +20,15 @@ export { type HistogramsOptions, type TensorBoardOptions, tensorBoard } from "./
 export { type EarlyStopping, type EarlyStoppingOptions, earlyStopping } from "./monitor/early-stopping.js";
 export type { Best, MonitorOptions } from "./monitor/is-better.js";
 export { type ReduceOnPlateauOptions, reduceOnPlateau } from "./monitor/reduce-on-plateau.js";
+
+// A learning rate to begin with
+
+export {
+  type FindLearningRateOptions,
+  findLearningRate,
+  type LearningRateRange,
+  type TestedTrainer,
+} from "./rate/find-learning-rate.js";
 
 // Progress
 

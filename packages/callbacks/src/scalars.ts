@@ -3,12 +3,12 @@ import type { FitEpoch, FitPosition } from "@mp/core/fit";
 /** Numbers by their names. */
 export type Scalars = Readonly<Record<string, number>>;
 
-/** Keys of a result that are not among its numbers. */
+/** Keys of a result that are not among its logged numbers. */
 const NOT_SCALARS = new Set(["step", "epoch", "batches", "samples", "milliseconds"]);
 
 /**
  * Collects the numbers of a step or a validation by name: `loss`, the metrics and, for a step, `scale`, `gradNorm`,
- * `applied` (0 or 1), `retries` and `rates/GROUP`. With objectives each name begins with the objective's: `d/loss`. A
+ * `applied` (0 or 1), `retries`, `rates/GROUP` and the total `weight` of a loss that returns one. With objectives each name begins with the objective's: `d/loss`. A
  * metric that has the name of another number becomes `metrics/NAME`.
  */
 export function readScalars(result: FitPosition | FitEpoch): Scalars {
@@ -47,7 +47,7 @@ export function readLosses(step: FitPosition): number | Scalars {
   return Object.fromEntries(losses);
 }
 
-/** Whether a step was applied; with objectives, whether all objectives were. */
+/** Whether a step was applied; with objectives, whether the steps of all objectives were. */
 export function isApplied(step: FitPosition): boolean {
   return Object.entries(readScalars(step)).every(
     ([name, value]) => (name !== "applied" && !name.endsWith("/applied")) || value === 1,

@@ -1,6 +1,6 @@
 /**
- * Adds a property to a callback, not enumerable: `fit` refuses enumerable members that it does not know, because they
- * may be misspelled functions.
+ * Adds a property that is not enumerable to a callback, since `fit` refuses unknown enumerable members, which may be
+ * misspelled hooks.
  */
 export function withReading<C extends object, const K extends string, V>(
   callback: C,

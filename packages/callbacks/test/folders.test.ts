@@ -1,4 +1,5 @@
-// Files that callbacks write: their folders are made, and a place that takes no files is refused before the first step.
+// Tests that callbacks create the folders of their files, and refuse a path that cannot be written before the first
+// step.
 import { mkdtemp, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,7 +33,12 @@ it.each(Object.entries(CALLBACKS))("%s", async (name, callback) => {
   const takesFolder = name === "rotate" || name === "tensorBoard";
   for (const wrong of [join(folder, "file", "inside"), ...(takesFolder ? [] : [folder])]) {
     const failing = training.fit(batches(2), { onStep, callbacks: [callback(wrong)] });
-    await expect(failing).rejects.toMatchObject({ code: "MP_IO" });
+    await expect(failing).rejects.toMatchObject({
+      code: "MP_IO",
+      message: expect.stringMatching(
+        / cannot be \w+: .*; (a part of the path is a file|a file is in the way|a folder is there), name /,
+      ),
+    });
   }
   expect(steps).toBe(0);
 });

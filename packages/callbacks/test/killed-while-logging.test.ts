@@ -13,7 +13,7 @@ const KILLS = [3, 11, 12, 26];
 /** One validation every third step. */
 const VALIDATIONS = STEPS / 3;
 
-/** Kills the process with the signal that no process can catch, as soon as it has made so many steps. */
+/** Trains in a child process, and kills it by SIGKILL, which it cannot catch, after `killAfter` steps. */
 function train(folder: string, killAfter = Number.POSITIVE_INFINITY): Promise<number | null> {
   const child = spawn(process.execPath, ["test/logging-child.mjs", folder, String(STEPS)], {
     stdio: ["ignore", "pipe", "inherit"],

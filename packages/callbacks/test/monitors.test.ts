@@ -19,13 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-/** Calls the callback with validations of these losses; gives its answers and what it did to the run. */
+/** Calls the callback with validations of these losses; returns its answers and its calls of the run. */
 async function after(callback: AnyCallback, losses: readonly number[]) {
   const saves: string[] = [];
   const rates: number[] = [];
   let rate = 1;
   const training: FitStart["training"] = {
     save: async (path) => void saves.push(path),
+    loadWeights: async () => undefined,
     rates: async () => ({ default: rate }),
     setRates: async (set) => {
       rate = set["default"] as number;
@@ -105,7 +106,10 @@ describe("earlyStopping", () => {
     [() => earlyStopping({ patience: 0 }), "earlyStopping: patience must be an integer ≥ 1, got 0"],
     [() => earlyStopping({ monitor: "accuracy" }), "earlyStopping: mode is needed for accuracy"],
     [() => earlyStopping({ minDelta: -1 }), "earlyStopping: minDelta must be a finite number ≥ 0, got -1"],
-    [() => earlyStopping({ restoreBestWeights: true } as never), "keepBest keeps the best weights in a file"],
+    [
+      () => earlyStopping({ restoreBestWeights: true } as never),
+      "keepBest({ path, restore: true }) beside it puts the best weights back",
+    ],
     [() => keepBest({} as never), "keepBest: path must be a path, got undefined"],
     [
       () => reduceOnPlateau({ factor: 1 }),
@@ -139,6 +143,62 @@ describe("keepBest", () => {
     const best = keepBest({ path: "x" });
     expect((await after(best, [5, 6, 4, 4, 3])).saved).toEqual([0, 2, 4]);
     expect(best.best).toEqual({ value: 3, step: 50, epoch: 4 });
+  });
+});
+
+describe("keepBest with restore", () => {
+  /** Losses by step: they fall, then rise, since the rate is far too high after the third step. */
+  async function trained(options: { readonly restore?: boolean; readonly steps?: number }) {
+    const training = await smallRun({ learningRate: 0.05 });
+    const path = join(folder, `restored-${Object.values(options).join("-")}`);
+    const best = keepBest({ path, restore: options.restore ?? false });
+    const raise = {
+      onStep: ({ step }: { readonly step: number }) =>
+        step === 3 ? training.setRates({ default: 40 }) : undefined,
+    };
+    const { ended } = await training.fit(batches(1), {
+      ...(options.steps === undefined ? { epochs: 50 } : { steps: options.steps }),
+      validation: { data: batches(2, 7) },
+      callbacks: [raise, earlyStopping({ patience: 2 }), best],
+    });
+    const kept = await smallRun();
+    await kept.load(path);
+    return { training, kept, best, ended };
+  }
+
+  it("ends with the weights of the file, and the optimizer, counters and rates of the last step", async () => {
+    const { training, kept, best, ended } = await trained({ restore: true });
+    expect(ended).toBe("stopped");
+    expect(await training.parameters()).toEqual(await kept.parameters());
+    const { iteration } = await training.counters();
+    expect(iteration).toBe((best.best?.step ?? 0) + 2);
+    expect(await training.rates()).toEqual({ default: 40 });
+    const { loss } = await training.evaluateAll(batches(2, 7));
+    expect(loss).toBe(best.best?.value);
+  });
+
+  it("leaves the last weights without it", async () => {
+    const { training, kept } = await trained({});
+    expect(await training.parameters()).not.toEqual(await kept.parameters());
+  });
+
+  it("leaves the last weights of a run that was aborted, so that it can go on", async () => {
+    const training = await smallRun({ learningRate: 40 });
+    const abort = new AbortController();
+    const path = join(folder, "aborted");
+    await training.fit(batches(1), {
+      epochs: 9,
+      signal: abort.signal,
+      validation: { data: batches(2, 7) },
+      callbacks: [
+        keepBest({ path, restore: true }),
+        { onStep: ({ step }) => (step === 3 ? abort.abort() : undefined) },
+      ],
+    });
+    const kept = await smallRun();
+    await kept.load(path);
+    expect((await kept.counters()).iteration).toBe(1);
+    expect(await training.parameters()).not.toEqual(await kept.parameters());
   });
 });
 
@@ -204,7 +264,7 @@ describe("rotate", () => {
       "step-3.safetensors",
       "step-4.safetensors",
     ]);
-    // Otherwise a crash now would be followed by a run that goes on from the step that was given up.
+    // If step 20 were still there, a crash now would make the next run resume from that abandoned step.
     expect(await latestCheckpoint(path)).toBe(join(path, "step-4.safetensors"));
   });
 

@@ -24,7 +24,7 @@ async function run(name: string, { from, more = [] }: { from?: string; more?: Fi
     epochs: 12,
     validation: { data: batches(2, 7) },
     callbacks: [
-      // In front of those whose state it saves.
+      // The saving callback precedes the callbacks whose state it saves.
       ...more,
       best,
       keepBest({ path: join(folder, `${name}.smallest`), monitor: "error", mode: "min" }),
@@ -49,7 +49,7 @@ async function run(name: string, { from, more = [] }: { from?: string; more?: Fi
 const logOf = async (name: string) => {
   const csv = await readFile(join(folder, `${name}.csv`), "utf8");
   const lines = await readFile(join(folder, `${name}.jsonl`), "utf8");
-  // The time of a step is that of this run.
+  // Times of steps differ from run to run.
   const withoutTimes = csv
     .split("\n")
     .map((line) => line.split(","))
@@ -71,7 +71,7 @@ it("continues with the same bits from any step, with every callback that has a s
   // The rates were reduced more than once on the way.
   const rates = new Set(whole.seen.flatMap((event) => JSON.stringify((event as unknown[])[1])));
   expect(rates.size).toBeGreaterThan(3);
-  // Places in the middle of a pass, at its end, and of waiting.
+  // Resumes in the middle of a pass, at its end, and while callbacks wait for an improvement.
   for (let at = 1; at < steps; at += 2) {
     const name = `from-${at}`;
     const path = join(folder, `${name}.saved`);
@@ -80,14 +80,14 @@ it("continues with the same bits from any step, with every callback that has a s
       onStart: (start) => {
         training = start.training;
       },
-      // Ends there; at the end of a pass after its validation.
+      // Saves after step `at`; at the end of a pass, after its validation.
       afterCallbacks: async ({ step }) => {
         if (step === at) await training?.save(path);
       },
       onStep: ({ step }) => (step === at + 1 ? "stop" : undefined),
     };
     await run(name, { more: [saving] });
-    // It stopped there, and so saved there.
+    // `rotate` saved at the step where the run was stopped.
     await rm(join(folder, `${name}.rotated`, `step-${at + 1}.safetensors`), { force: true });
     const resumed = await run(name, { from: path });
     expect(resumed.state).toEqual(whole.state);

@@ -21,7 +21,7 @@ const wave = (shape: readonly number[], frequency: number): HostTensor<"f32"> =>
 
 type Data = { readonly x: HostTensor<"f32">; readonly y: HostTensor<"f32"> };
 
-/** Equal for equal numbers. */
+/** The batch of an index, always the same. */
 const batch = (index: number): Data => ({
   x: wave([4, 3], 0.37 + index),
   y: wave([4, 1], 0.91 + index),

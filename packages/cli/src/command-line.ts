@@ -98,7 +98,7 @@ function combinationProblem({ lossScale, initialScale }: CommonOptions): string 
   return undefined;
 }
 
-/** Joins the lines of a message: commander puts its suggestion on a second line. */
+/** Joins the lines of a message, because commander puts its suggestion on a second line. */
 function oneLine(message: string): string {
   return message
     .replace(/^error: /, "")

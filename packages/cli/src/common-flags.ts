@@ -59,7 +59,7 @@ export interface CommonOptions {
   readonly log: string | undefined;
 }
 
-/** Limit of microbatches per step: all are in memory at once, as arguments of one call. */
+/** Limit of microbatches per step, because all of them are in memory at once, as arguments of one call. */
 const MOST_MICROBATCHES = 2 ** 16;
 
 /** The flags that every app has. */

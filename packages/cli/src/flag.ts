@@ -30,11 +30,11 @@ interface Range {
 type NumberOptions = Described & Range & { readonly default?: number };
 type NumberFlag<O> = Flag<O extends { readonly default: number } ? number : number | undefined>;
 
-/** An integer, at least 1 unless another range is given. */
+/** A flag for an integer, at least 1 unless another range is given. */
 export const integer = <O extends NumberOptions>(options: O): NumberFlag<O> =>
   numeric({ min: 1, ...options }, "N", "an integer", Number.isSafeInteger) as NumberFlag<O>;
 
-/** A finite number, at least 0 unless another range is given. */
+/** A flag for a finite number, at least 0 unless another range is given. */
 export const number = <O extends NumberOptions>(options: O): NumberFlag<O> =>
   numeric({ min: 0, ...options }, "X", "a number", Number.isFinite) as NumberFlag<O>;
 
@@ -55,7 +55,7 @@ function numeric(
 
 const WIDEST_ARGUMENT = 20;
 
-/** One of a few words. */
+/** A flag for one of a few words. */
 export function choice<const V extends string>(
   values: readonly V[],
   options: Described & { readonly default: NoInfer<V> },
@@ -77,7 +77,7 @@ export function toggle(options: Described): Flag<boolean> {
   return { help: options.help, default: false, parse: () => true };
 }
 
-/** Any text, such as a path. */
+/** A flag for any text except an empty one, such as a path. */
 export function text(options: Described & { readonly argument: string }): Flag<string | undefined> {
   const parse = (value: string): string => {
     if (value === "") throw new FlagError(`expected ${options.argument}`);
@@ -91,7 +91,7 @@ function toNumber(value: string): number {
   return value.trim() === "" ? Number.NaN : Number(value);
 }
 
-/** The flag of a key: `--learning-rate` for `learningRate`. */
+/** The name of a flag on the command line: `--learning-rate` for `learningRate`. */
 export function flagName(key: string): string {
   return `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

@@ -39,7 +39,7 @@ function figures(result: RunResult): [name: string, value: string][] {
 const figure = (value: number | null | undefined, unit = 1): string =>
   value === null || value === undefined ? "not measured" : significant(value / unit);
 
-/** Cuts a warning at its second colon; the run has already printed all of it. */
+/** Truncates a warning at its second colon; the run has already printed the whole warning. */
 const briefly = (warning: string): string => /^[^:]*:[^:]*/.exec(warning)?.[0] ?? warning;
 
 /** Formats a number with five significant digits. */

@@ -14,8 +14,8 @@ export interface AppContext {
   /** Writes a result to standard output. */
   print(text: string): void;
   /**
-   * Runs an action that may fail, such as writing a file, without losing the rest of the run: a failure prints one line
-   * on standard error, and the exit code at the end is 1.
+   * Runs an action that may fail, such as writing a file, without losing the rest of the run. If the action fails,
+   * prints one line on standard error, and the app ends with exit code 1.
    */
   attempt(what: string, action: () => void | Promise<void>): Promise<void>;
 }
@@ -27,7 +27,7 @@ export class UsageError extends Error {
 
 const EXIT_FAILED = 1;
 const EXIT_REFUSED = 2;
-/** Codes of errors that are about the input if they come before the first step. */
+/** Error codes that mean a refused input if the error comes before the first step. */
 const INPUT_CODES = new Set(["MP_INVALID_ARGUMENT", "MP_IO", "MP_PARSE", "MP_CHECKPOINT_MISMATCH"]);
 
 /**
@@ -112,12 +112,12 @@ function errorText(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** Whether a value is an error of the system, such as a full disk, whose message names the path. */
+/** Whether a value is a system error, such as a full disk, whose message names the path. */
 function isOfSystem(error: unknown): error is Error {
   return error instanceof Error && "errno" in error && "syscall" in error;
 }
 
-/** The code of an `MpError`, also of another copy of the SDK. */
+/** The code of an `MpError`, also of an error from another copy of the SDK. */
 function mpErrorCode(error: unknown): string | undefined {
   if (!(error instanceof Error) || error.name !== "MpError") return undefined;
   const { code } = error as { code?: unknown };

@@ -21,7 +21,7 @@ export function textTable(header: readonly string[], rows: readonly (readonly st
   );
 }
 
-/** Formats a table from rows and columns; a column has a heading and a function that gives its cell in a row. */
+/** Formats a table of rows. `columns` has, by heading, a function that formats a row's cell. */
 export function columnTable<R>(
   rows: readonly R[],
   columns: Readonly<Record<string, (row: R) => string>>,

@@ -19,7 +19,7 @@ function run(...flags: string[]): { code: number | null; out: string; err: strin
   return { code: status, out: stdout, err: stderr };
 }
 
-/** Clocks of the demo, from a signal on: one stands still, the other goes on by a second at each. */
+/** Code that replaces the demo's clock at the first signal: by one that stops, or that advances 1 s per signal. */
 const [STILL, ONWARD] = [0, 1000].map(
   (leap) => `
     let [at, now] = [0, performance.now.bind(performance)];

@@ -24,7 +24,7 @@ export interface ConformanceCase {
   readonly unsupported: (manifest: BackendManifest) => string | undefined | Promise<string | undefined>;
   /** Throws if the backend is wrong. */
   readonly run: (backend: Backend, context: CaseContext) => void | Promise<void>;
-  /** For a backend whose manifest calls the case unsupported: throws unless it refuses with MP_UNSUPPORTED. */
+  /** Throws unless a backend whose manifest calls the case unsupported refuses it with MP_UNSUPPORTED. */
   readonly refuses: (backend: Backend, context: CaseContext) => void | Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import type { Backend, Graph, State } from "@mp/graph";
+import type { Backend, State } from "@mp/graph";
 
 /** A backend that forwards to another, except for the replaced members. */
 export function delegate(backend: Backend, replaced: Partial<Backend>): Backend {
@@ -29,13 +29,4 @@ export function observingStates(backend: Backend): {
     return state;
   };
   return { backend: delegate(backend, { createState }), states };
-}
-
-/** Returns a backend that adds each graph compiled on it to a list. */
-export function observingGraphs(backend: Backend, into: Graph[]): Backend {
-  const compile: Backend["compile"] = (graph, options) => {
-    into.push(graph);
-    return backend.compile(graph, options);
-  };
-  return delegate(backend, { compile });
 }

@@ -47,10 +47,22 @@ export async function expectCode(
     result = await call();
   } catch (error) {
     if (MpError.is(error) && wanted.includes(error.code)) return error;
-    // A backend that does not support an earlier step says so itself; that is not what the case tests.
+    // The backend does not support an earlier step, which is not what the case tests.
     if (MpError.is(error, "MP_UNSUPPORTED")) throw error;
     const got = MpError.is(error) ? `${error.code} (${error.message})` : String(error);
     return fail(`${what} fails with ${got}, want ${wanted.join(" or ")}`);
   }
   return fail(`${what} succeeds (${typeof result}), want ${wanted.join(" or ")}`);
+}
+
+/** Whether a run fails, as engines that check indices may. @throws if it fails without a code */
+export async function fails(call: Promise<unknown>, what = "an index outside its axis"): Promise<boolean> {
+  try {
+    await call;
+    return false;
+  } catch (error) {
+    const coded = MpError.is(error, "MP_OUT_OF_RANGE") || MpError.is(error, "MP_BACKEND_FAILED");
+    expectThat(coded, `${what} fails with ${String(error)}, want MP_OUT_OF_RANGE or MP_BACKEND_FAILED`);
+    return true;
+  }
 }

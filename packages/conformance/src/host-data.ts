@@ -27,10 +27,10 @@ export function hostData(
   );
 }
 
-/** True while only the types of new tensors are wanted. */
+/** True while new tensors need only types, not data. */
 let isSketch = false;
 
-/** Calls a function that makes tensors; all their elements are 0. For graphs whose structure alone is asked for. */
+/** Calls `make` so that new tensors hold only zeros. For callers that need only the structure of a graph. */
 export function withoutData<T>(make: () => T): T {
   const outer = isSketch;
   isSketch = true;
@@ -41,7 +41,7 @@ export function withoutData<T>(make: () => T): T {
   }
 }
 
-/** Fills a new array with `f(place)`. Two kinds of array keep the loops fast: a suite makes over 10^8 elements. */
+/** Fills a new array with `f(place)`. 64-bit integers have a loop of their own, for speed: a suite has 10^8 elements. */
 function fillArray(dtype: DType, length: number, f: (place: number) => number | bigint): HostTensor["data"] {
   if (isSketch) return new hostArrayOf[dtype](length);
   if (dtype === "i64" || dtype === "u64") {
@@ -57,7 +57,7 @@ function fillArray(dtype: DType, length: number, f: (place: number) => number | 
   return data;
 }
 
-/** The numbers of a tensor. 64-bit integers become doubles. */
+/** All elements as numbers. 64-bit integers become doubles. */
 export function toNumbers({ dtype, data }: HostTensor): readonly number[] {
   const source = isFloat(dtype) && dtype !== "f32" ? decodeArray(dtype, data as Uint16Array) : data;
   const numbers = new Array<number>(source.length);
@@ -66,8 +66,8 @@ export function toNumbers({ dtype, data }: HostTensor): readonly number[] {
 }
 
 /**
- * Integers that arithmetic often gets wrong: the ends of the range and, for 64 bits, integers that are confused by
- * comparisons of half words or conversions to f64.
+ * Integers that arithmetic often gets wrong: the ends of the range and, for 64 bits, integers that engines confuse if
+ * they compare 32-bit halves or convert to f64.
  */
 export const integerExtremes: Readonly<Partial<Record<DType, readonly bigint[]>>> = {
   i32: [-(2n ** 31n), -(2n ** 31n) + 1n, -7n, -1n, 0n, 1n, 5n, 2n ** 24n + 1n, 2n ** 31n - 1n],
@@ -84,11 +84,11 @@ export function backwards({ dtype, shape, data }: HostTensor): HostTensor {
   return { dtype, shape, data: data.slice().reverse() } as HostTensor;
 }
 
-/** The random numbers and the dtype of random tensors. */
+/** Source of random numbers, and dtype of the tensors made from them. */
 export interface Draws {
   readonly random: RandomSource;
   readonly dtype: DType;
-  /** The only behavior whose data is read. Others need not be made, if the random numbers stay the same. */
+  /** The only behavior whose data is read. Other data may be left out if its random numbers are skipped. */
   readonly only?: string;
 }
 

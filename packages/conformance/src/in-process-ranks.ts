@@ -80,7 +80,7 @@ class Room {
       const meeting = this.#meeting;
       const problem = findProblem(meeting, rank, what);
       if (problem !== undefined) return reject(this.#fail(problem));
-      // Copied: no rank may see what another writes into its bytes later.
+      // Copies the bytes, so that a rank's later writes to them do not reach other ranks.
       meeting.calls.set(rank, { values, bytes: bytes.slice(), resolve, reject });
       if (meeting.calls.size === this.size) this.#close(meeting);
     });
@@ -95,7 +95,7 @@ class Room {
       return;
     }
     this.#meeting = undefined;
-    // In the order of ranks, in f32: every rank gets the same bits.
+    // Sums in rank order and in f32, so that every rank gets the same bits.
     const sums = all
       .map(({ values }) => values)
       .reduce((sum, terms) => sum.map((x, at) => x + (terms[at] as number)));

@@ -17,7 +17,7 @@ export interface JudgeOptions {
 
 /**
  * Runs cases one by one on one backend, and on a new one after each failure, so that a fault does not cause other
- * failures. After each case the backend must hold as much as before.
+ * failures. After each case the backend must hold as many objects and bytes as before.
  */
 export class Judge {
   readonly #options: JudgeOptions;
@@ -55,7 +55,7 @@ export class Judge {
     try {
       await backend?.dispose();
     } catch {
-      // It has already failed a case, and that failure is reported.
+      // The backend has already failed a case, which is reported.
     }
   }
 

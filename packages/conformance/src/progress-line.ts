@@ -23,7 +23,7 @@ const NOTHING: ProgressLine = { clear: () => {}, add: () => {} };
 const standardError = (): Terminal | undefined =>
   typeof process === "undefined" ? undefined : process.stderr;
 
-/** @param total number of cases */
+/** Makes a line that counts up to `total` cases; without a terminal it shows nothing. */
 export function progressLine(
   total: number,
   stream: Terminal | undefined = standardError(),

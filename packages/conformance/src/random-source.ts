@@ -6,7 +6,7 @@ export interface RandomSource {
   integer(low: number, high: number): number;
   /** A number in [low, high). */
   between(low: number, high: number): number;
-  /** Passes over so many numbers. */
+  /** Skips `count` numbers. */
   skip(count: number): void;
 }
 

@@ -45,6 +45,27 @@ export {
   type KahanState,
 } from "./precision/master-weights.js";
 
+// Recipes: products of 8 and 4 bits
+export {
+  float8,
+  mxfp8,
+  mxfp4,
+  nvfp4,
+  type Float8Options,
+  type Mxfp8Options,
+  type Mxfp4Options,
+  type Nvfp4Options,
+} from "./precision/quantized-presets.js";
+export {
+  delayedScaling,
+  type DelayedScaling,
+  type DelayedScalingOptions,
+} from "./quantize/delayed-scaling.js";
+export { recipesByStep, type RecipesByStep } from "./quantize/recipes-by-step.js";
+export { recipe, type Recipe, type RecipeOptions } from "./quantize/recipe.js";
+export { quantize, type Quantized } from "./quantize/quantize.js";
+export type { QuantizationRule, ScaleRule } from "./quantize/rule.js";
+
 // Losses and results: what a trainer calls, and what a step gives
 export type { LossFunction, LossContext, LossParts, Traced, Fed, AnyBatch } from "./train/definition/loss.js";
 export type { StepResult, Evaluation } from "./train/definition/result.js";
@@ -55,7 +76,7 @@ export type { FitOptions } from "./train/data/fit.js";
 export type { FitCallback, FitResult, FitStep } from "./train/callbacks/callback.js";
 export type { TrainingData, DataSource } from "./train/data/source.js";
 export type { Ranks } from "@mp/graph";
-export type { AllReduce } from "./train/objective/window.js";
+export type { AllReduce } from "./train/objective/window-reduction.js";
 
 // Weights of a run: serving them, starting from them
 export { predictor } from "./predict/predictor.js";
@@ -67,6 +88,7 @@ export { loadParameters } from "./train/checkpoint/load-parameters.js";
 export { formatCastReport, diffCastReports, type CastReport } from "./cast/explain.js";
 export type { PrecisionReport } from "./train/report/report.js";
 export type { Diagnosis } from "./train/diagnosis/diagnose.js";
+export { withRemedies, type Remedy } from "./train/diagnosis/remedies.js";
 
 // Optimizers: the common ones, and what composes them
 export { sgd, momentum } from "./optim/sgd.js";

@@ -1,4 +1,4 @@
-import { type HostTensor, isHostTensor, type MpError, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, type Shape, tensor } from "@mp/core";
 import { formatShape, hostArrayOf } from "@mp/core/graph";
 import { shapeMismatch, shown } from "@mp/graph/internal";
 import { type BatchingOptions, batching, batchingChecks } from "./batching.js";
@@ -9,7 +9,7 @@ import { invalid } from "./errors.js";
 
 export interface ArrayDatasetOptions extends Omit<BatchingOptions, "partial"> {
   /**
-   * What to do with the last, smaller batch of a pass: `drop` (default) leaves it out, `keep` gives it as it is,
+   * What to do with the last, smaller batch of an epoch: `drop` (default) leaves it out, `keep` returns it smaller,
    * which is one more shape to compile, `pad` repeats its last example. With `pad` every batch has `weights`, f32 of
    * shape [batch], 1 for an example and 0 for padding, for the option `sampleWeights` of losses and metrics.
    */
@@ -46,7 +46,10 @@ export function arrayDataset<
   const { partial = "drop" } = options;
   const count = countExamples(examples);
   const isPadded = partial === "pad";
-  if (isPadded && Object.hasOwn(examples, "weights")) throw weightsConflict();
+  if (isPadded && Object.hasOwn(examples, "weights"))
+    throw invalid(
+      'arrayDataset: with partial: "pad" the batches get weights, and there is a tensor of this name; give it another one',
+    );
   const { batchesPerEpoch, signed, examplesAt, dropped } = batching("arrayDataset", count, {
     ...options,
     partial: isPadded ? "keep" : partial,
@@ -63,31 +66,24 @@ export function arrayDataset<
   });
 }
 
-/** The columns of these rows, by name; where they are padded to a size, with their weights. */
+/** Takes the rows `own` of each column. With `paddedTo`, repeats the last row up to that number and adds `weights`. */
 export function takeBatch(
   own: readonly number[],
   paddedTo: number | undefined,
   take: (rows: readonly number[]) => readonly (readonly [name: string, column: HostTensor])[],
 ): object {
   if (paddedTo === undefined) return Object.fromEntries(take(own));
-  // Repeats the last row: unlike zeros, it is as safe in a model as the examples.
+  // Repeats the last row, because unlike zeros it is as safe in a model as the examples.
   const rows = Array.from({ length: paddedTo }, (_, row) => own[Math.min(row, own.length - 1)] as number);
   const weights = tensor(Float32Array.from(rows, (_, row) => Number(row < own.length)));
   return Object.fromEntries([...take(rows), ["weights", weights]]);
 }
 
-const weightsConflict = (): MpError =>
-  invalid(
-    'arrayDataset: with partial: "pad" the batches get weights, and there is a tensor of this name; give it another one',
-  );
-
 function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
   checkExamples("arrayDataset: tensors", examples);
   const entries = Object.entries(examples);
   const [first] = entries;
-  if (first === undefined) {
-    throw invalid("arrayDataset: no tensors, pass at least one by name");
-  }
+  if (first === undefined) throw invalid("arrayDataset: no tensors, pass at least one by name");
   for (const [name, value] of entries) {
     if (isHostTensor(value)) continue;
     throw invalid(
@@ -107,12 +103,25 @@ function countExamples(examples: Readonly<Record<string, HostTensor>>): number {
 
 export function takeRows(source: HostTensor, rows: readonly number[]): HostTensor {
   const { dtype, shape, data } = source;
-  const stride = shape.slice(1).reduce((product, dimension) => product * dimension, 1);
-  const out = new hostArrayOf[dtype](rows.length * stride);
-  rows.forEach((row, place) => {
-    const slice = data.subarray(row * stride, (row + 1) * stride);
-    // Both sides are of the array class that stores this dtype; the union of classes hides it from `set`.
-    (out as Uint8Array).set(slice as Uint8Array, place * stride);
-  });
-  return { dtype, shape: [rows.length, ...shape.slice(1)], data: out } as HostTensor;
+  const rest = shape.slice(1);
+  const stride = sizeOf(rest);
+  const parts = rows.map((row) => data.subarray(row * stride, (row + 1) * stride));
+  return stack(dtype, rest, parts);
+}
+
+const sizeOf = (shape: Shape): number => shape.reduce((product, dimension) => product * dimension, 1);
+
+/** Stacks data of at most this shape each to one tensor; `padding` follows where a part is shorter. */
+export function stack(
+  dtype: HostTensor["dtype"],
+  shape: Shape,
+  parts: readonly HostTensor["data"][],
+  padding = 0,
+): HostTensor {
+  const stride = sizeOf(shape);
+  // All arrays are of the class that stores this dtype; the union of classes hides it from `fill` and `set`.
+  const data = new hostArrayOf[dtype](parts.length * stride) as Uint8Array;
+  if (padding !== 0) data.fill((dtype === "i64" ? BigInt(padding) : padding) as number);
+  for (const [at, part] of parts.entries()) data.set(part as Uint8Array, at * stride);
+  return { dtype, shape: [parts.length, ...shape], data } as HostTensor;
 }

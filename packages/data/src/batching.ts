@@ -8,7 +8,7 @@ import { permutation, randomStream } from "./random.js";
 export interface BatchingOptions {
   /** Number of examples in a batch. */
   readonly batch: number;
-  /** Passes over the data. Default 1; `Infinity` goes on until the consumer stops. */
+  /** Epochs in a pass. Default 1; `Infinity` goes on until the consumer stops. */
   readonly epochs?: number;
   /** Shuffles each epoch differently, by this seed. Default: examples keep their order. */
   readonly shuffle?: { readonly seed: number };
@@ -16,7 +16,7 @@ export interface BatchingOptions {
   readonly partial?: "drop" | "keep";
 }
 
-/** Checks of these options, for functions that take more. */
+/** Checks of `BatchingOptions`, for functions that take other options too. */
 export const batchingChecks: { readonly [K in keyof BatchingOptions]-?: Check } = {
   batch: integer(1),
   epochs: optional(passes),
@@ -34,7 +34,7 @@ export interface Batching {
   examplesAt(position: BatchPosition): readonly number[];
 }
 
-/** @throws MP_INVALID_ARGUMENT if there are fewer examples than a batch needs; `what` is the message's subject */
+/** Assigns examples to batches. @throws MP_INVALID_ARGUMENT if `what` has fewer examples than a batch needs */
 export function batching(what: string, count: number, options: BatchingOptions): Batching {
   const { batch, shuffle, partial = "drop" } = options;
   const batchesPerEpoch = partial === "keep" ? Math.ceil(count / batch) : Math.floor(count / batch);
@@ -44,7 +44,7 @@ export function batching(what: string, count: number, options: BatchingOptions):
       { batch, examples: count },
     );
   }
-  // One epoch's order at a time; it is drawn again when a cursor points elsewhere.
+  // The order of the current epoch, drawn again when a position is in another epoch.
   let drawn: { readonly epoch: number; readonly order: Uint32Array } | undefined;
   const epochOrder = (epoch: number): Uint32Array | undefined => {
     if (shuffle === undefined) return undefined;

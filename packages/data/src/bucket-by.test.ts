@@ -65,7 +65,7 @@ describe("bucketBy", () => {
 
   it("says what it leaves out", async () => {
     const data = bucketBy({ tokens, id }, { buckets: [4, 7], batch: 2, tooLong: "drop" });
-    // Two are too long; six and three are left.
+    // Two examples are too long, and one of the second bucket's three does not fill a batch.
     expect(data.dropped).toBe(3);
     expect((await all(data)).flatMap((batch) => [...batch.id.data])).toEqual([0, 2, 3, 5, 7, 9, 1, 6]);
   });

@@ -1,7 +1,7 @@
 import { type HostTensor, isHostTensor, type MpError } from "@mp/core";
-import { formatShape, hostArrayOf } from "@mp/core/graph";
+import { formatShape } from "@mp/core/graph";
 import { shapeMismatch, shown } from "@mp/graph/internal";
-import { takeBatch, takeRows } from "./array-dataset.js";
+import { stack, takeBatch, takeRows } from "./array-dataset.js";
 import { type BatchingOptions, batchingChecks } from "./batching.js";
 import { claim, oneOf, optional, optionsCheck } from "./check-arguments.js";
 import { type Dataset, indexedDataset } from "./dataset.js";
@@ -9,7 +9,7 @@ import { datasetSignature } from "./dataset-signature.js";
 import { invalid } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
-/** A list with a sequence [length, …] per example, all of one dtype; or a tensor [examples, …] with a row each. */
+/** A list with a sequence [length, …] per example, all of one dtype; or a tensor [examples, …], a row per example. */
 export type BucketColumn = HostTensor | readonly HostTensor[];
 
 export interface BucketByOptions extends Pick<BatchingOptions, "batch" | "epochs"> {
@@ -66,7 +66,7 @@ const checkOptions = optionsCheck<BucketByOptions>(
  * Makes batches of sequences of similar lengths, each padded to the length of its bucket. Each bucket has one shape,
  * for which a step is compiled once. The length of an example is that of its longest sequence. `bucketBy({ tokens,
  * labels }, { buckets: [16, 32], batch: 8, padding: { labels: -1 } })`. The trainer's option `programs` sets how many
- * compiled shapes it keeps.
+ * compiled shapes the trainer keeps.
  * @throws MP_INVALID_ARGUMENT for invalid options, an example that fits into no bucket, and buckets without a batch
  * @throws MP_SHAPE_MISMATCH for different numbers of examples, or sequences that differ in more than their length
  */
@@ -76,14 +76,14 @@ export function bucketBy<
 >(examples: T, options: O): Dataset<BucketBatch<T, O>> {
   checkOptions("bucketBy", options);
   const { buckets, batch: size, shuffle, epochs = 1, partial = "drop", padding = 0 } = options;
+  const signed = { batch: size, seed: shuffle?.seed, partial };
   const columns = readColumns(examples, partial);
   const count = columns[0]?.count ?? 0;
   const members = fillBuckets(columns, count, options);
   const batchesIn = (all: number): number => (partial === "drop" ? Math.floor : Math.ceil)(all / size);
   const batchesPerEpoch = members.reduce((sum, { length }) => sum + batchesIn(length), 0);
   if (batchesPerEpoch < 1) throw refusal(`no bucket has the ${size} examples of a batch; use a smaller one`);
-  const given = members.map(({ length }) => (partial === "drop" ? size * batchesIn(length) : length));
-  // One epoch's batches at a time; they are drawn again when a cursor points elsewhere.
+  // The batches of one epoch, drawn again when a position is in another epoch.
   let drawn: { readonly epoch: number; readonly plan: readonly PlannedBatch[] } | undefined;
   const epochPlan = (epoch: number): readonly PlannedBatch[] => {
     if (drawn?.epoch !== epoch) {
@@ -102,16 +102,9 @@ export function bucketBy<
     return drawn.plan;
   };
   return indexedDataset({
-    signature: datasetSignature("buckets", {
-      examples,
-      batch: size,
-      buckets,
-      padding,
-      seed: shuffle?.seed,
-      partial,
-    }),
+    signature: datasetSignature("buckets", { examples, ...signed, buckets, padding }),
     batchesPerEpoch,
-    dropped: count - given.reduce((sum, all) => sum + all, 0),
+    dropped: count - (partial === "drop" ? size * batchesPerEpoch : members.flat().length),
     epochs,
     batch: ({ epoch, index }) => {
       const { rows: own, length } = epochPlan(epoch)[index] as PlannedBatch;
@@ -167,13 +160,13 @@ function readColumn(name: string, column: BucketColumn): Column {
     name,
     count: column.length,
     lengthOf: (example) => column[example]?.shape[0] ?? 0,
-    rowsOf: (rows, length, padding) =>
-      stackSequences(
-        name,
-        rows.map((row) => column[row] as HostTensor),
-        length,
-        padding,
-      ),
+    rowsOf: (rows, length, padding) => {
+      const { dtype, shape } = first;
+      if (padding !== 0 && (dtype === "f16" || dtype === "bf16"))
+        throw refusal(`${name} is ${dtype}, which is padded with 0, got ${padding}`);
+      const sequences = rows.map((row) => (column[row] as HostTensor).data);
+      return stack(dtype, [length, ...shape.slice(1)], sequences, padding);
+    },
   };
 }
 
@@ -198,35 +191,12 @@ function fillBuckets(
     const length = Math.max(...columns.map(({ lengthOf }) => lengthOf?.(example) ?? 0));
     const bucket = buckets.findIndex((most) => length <= most);
     if (bucket >= 0) members[bucket]?.push(example);
-    else if (tooLong === "refuse") {
+    else if (tooLong === "refuse")
       throw refusal(
         `example ${example} has length ${length}, and the last bucket ${buckets.at(-1)}; add a bucket, or pass tooLong: "drop"`,
       );
-    }
   }
   return members;
-}
-
-/** Pads sequences and stacks them to a tensor [n, length, …]. */
-function stackSequences(
-  name: string,
-  sequences: readonly HostTensor[],
-  length: number,
-  padding: number,
-): HostTensor {
-  const [{ dtype, shape }] = sequences as [HostTensor];
-  if (padding !== 0 && (dtype === "f16" || dtype === "bf16")) {
-    throw refusal(`${name} is ${dtype}, which is padded with 0, got ${padding}`);
-  }
-  const rest = shape.slice(1);
-  const stride = length * rest.reduce((product, dimension) => product * dimension, 1);
-  const data = new hostArrayOf[dtype](sequences.length * stride);
-  // The union of array classes hides from `fill` and `set` that both sides are of the one that stores this dtype.
-  if (padding !== 0) (data as Uint8Array).fill((dtype === "i64" ? BigInt(padding) : padding) as number);
-  for (const [row, sequence] of sequences.entries()) {
-    (data as Uint8Array).set(sequence.data as Uint8Array, row * stride);
-  }
-  return { dtype, shape: [sequences.length, length, ...rest], data } as HostTensor;
 }
 
 const refusal = (message: string): MpError => invalid(`bucketBy: ${message}`);

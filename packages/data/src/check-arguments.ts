@@ -15,7 +15,7 @@ export const oneOf: typeof checks.oneOf = checks.oneOf;
 export const listOf: typeof checks.listOf = checks.listOf;
 export const optional: typeof checks.optional = checks.optional;
 
-/** A check for each option: a new option does not compile until it is listed here. */
+/** A check for each option. A new option does not compile until it is listed here. */
 export function optionsCheck<O extends object>(
   table: { readonly [K in keyof O]-?: Check },
   example: string,

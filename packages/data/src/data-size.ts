@@ -4,7 +4,7 @@ import { invalid } from "./errors.js";
 export const MOST_BYTES: number = 2 ** 31;
 
 /**
- * @param what the subject of the message, such as `imageFolder: 7 pictures of 8 bytes`
+ * @param what the subject of the error message, such as `imageFolder: 7 pictures of 8 bytes`
  * @throws MP_INVALID_ARGUMENT for more than 2 GiB
  */
 export function checkBytes(what: string, sizeBytes: number, remedy: string): void {

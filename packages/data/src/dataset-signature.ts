@@ -46,7 +46,7 @@ function canonical(value: unknown, place: string, depth: number): string {
   }
   if (typeof value === "object" && value !== null) {
     const prototype: unknown = Object.getPrototypeOf(value);
-    // What a Map, a Date or an instance holds does not show in its properties.
+    // The content of a Map, a Date or an instance is not in its properties.
     if (prototype !== Object.prototype && prototype !== null) throw noSignature(place, shown(value));
     const parts = sortEntries(value);
     return `{${parts.map(([name, part]) => `${JSON.stringify(name)}:${sign(part, `${place}/${name}`, depth + 1)}`)}}`;

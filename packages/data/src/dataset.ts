@@ -1,21 +1,12 @@
 import type { Json } from "@mp/core/fit";
-import {
-  type Check,
-  callback,
-  claim,
-  integer,
-  optional,
-  optionsCheck,
-  passes,
-  text,
-} from "./check-arguments.js";
-import { cursorFields, isCount, noCursor } from "./cursor.js";
+import * as check from "./check-arguments.js";
+import { cursorFields, isCount, noCursor } from "./cursor-fields.js";
 import { invalid } from "./errors.js";
 import { transformInPlace } from "./row-place.js";
 
-/** One pass over a dataset. A pass ends when it throws; start the next one from its last `cursor`. */
+/** One pass over a dataset. A pass that throws has ended; continue with a new pass from the last `cursor`. */
 export interface BatchIterator<B> extends AsyncIterableIterator<B> {
-  /** The position after the last returned batch: `iterate(cursor)` continues with the next one. */
+  /** The position after the last returned batch; `iterate(cursor)` continues with the next batch. */
   readonly cursor: Json;
 }
 
@@ -25,13 +16,13 @@ export interface BatchIterator<B> extends AsyncIterableIterator<B> {
  */
 export interface Dataset<B> extends AsyncIterable<B> {
   /**
-   * Starts at the beginning of a pass, or at a cursor of this dataset, which contains its pass. Shuffles and
-   * augmentations differ between passes as they do between epochs: pass 1 of two epochs has epochs 2 and 3.
+   * Starts at the beginning of a pass, or at a cursor of this dataset, which contains its pass. With two
+   * epochs, pass 1 has epochs 2 and 3, with other shuffles and augmentations than pass 0.
    * @param pass counts from 0, the default; only without a cursor
    * @throws MP_INVALID_ARGUMENT for a cursor for other data or other batch sizes
    */
   iterate(cursor?: Json, pass?: number): BatchIterator<B>;
-  /** Number of examples that each pass leaves out, as in a smaller last batch; undefined if unknown. */
+  /** Number of examples that each epoch leaves out, as in a smaller last batch; undefined if unknown. */
   readonly dropped?: number;
 }
 
@@ -48,7 +39,7 @@ export interface IndexedDatasetOptions<B> {
    */
   readonly signature: string;
   readonly batchesPerEpoch: number;
-  /** Passes over the data. Default 1; `Infinity` goes on until the consumer stops. */
+  /** Epochs in a pass. Default 1; `Infinity` goes on until the consumer stops. */
   readonly epochs?: number;
   /** Number of examples that each epoch leaves out; default none. */
   readonly dropped?: number;
@@ -56,13 +47,13 @@ export interface IndexedDatasetOptions<B> {
   readonly batch: (position: BatchPosition) => B | Promise<B>;
 }
 
-const checkOptions = optionsCheck<IndexedDatasetOptions<unknown>>(
+const checkOptions = check.optionsCheck<IndexedDatasetOptions<unknown>>(
   {
-    signature: text,
-    batchesPerEpoch: integer(1),
-    epochs: optional(passes),
-    batch: callback,
-    dropped: optional(integer(0)),
+    signature: check.text,
+    batchesPerEpoch: check.integer(1),
+    epochs: check.optional(check.passes),
+    batch: check.callback,
+    dropped: check.optional(check.integer(0)),
   },
   "{ signature, batchesPerEpoch: 8, batch: ({ epoch, index }) => … }",
 );
@@ -76,10 +67,11 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
   const { signature, batchesPerEpoch, epochs = 1, batch, dropped } = options;
   const iterate = (cursor?: Json, firstPass = 0): BatchIterator<B> => {
     checkPass("iterate: pass", firstPass);
-    const start = cursor === undefined ? undefined : parseCursor(cursor, signature, batchesPerEpoch);
-    const pass = start?.pass ?? firstPass;
-    let position: BatchPosition = start?.position ?? { epoch: 0, index: 0 };
-    // There is no pass after one without end: those before were of a dataset with an end, one epoch each.
+    const first = { epoch: 0, index: 0, pass: firstPass };
+    const start = cursor === undefined ? first : parseCursor(cursor, signature, batchesPerEpoch);
+    const { pass } = start;
+    let position: BatchPosition = { epoch: start.epoch, index: start.index };
+    // Epochs before this pass. A pass with endless epochs counts as one epoch, because the product would be infinite.
     const earlier = pass * (epochs === Number.POSITIVE_INFINITY ? 1 : epochs);
     async function* run(): AsyncGenerator<B, undefined> {
       while (position.epoch < epochs) {
@@ -89,7 +81,7 @@ export function indexedDataset<B>(options: IndexedDatasetOptions<B>): Dataset<B>
         yield value;
       }
     }
-    // The first pass is not named: neither do cursors name it from before passes differed.
+    // Cursors omit the first pass, as they did before passes differed.
     const named = pass === 0 ? {} : { pass };
     return withCursor(run(), () => ({ version: 1, data: signature, ...position, ...named }));
   };
@@ -101,9 +93,9 @@ export function toDataset<B>(iterate: Dataset<B>["iterate"], dropped?: number): 
   return dropped === undefined ? dataset : { ...dataset, dropped };
 }
 
-const checkPass = integer(0);
+const checkPass = check.integer(0);
 
-export const checkDataset: Check = claim(
+export const checkDataset: check.Check = check.claim(
   "a dataset, such as readRows, mapDataset and imageBatches give",
   (value) => typeof (value as Partial<Dataset<unknown>> | null | undefined)?.iterate === "function",
 );
@@ -111,7 +103,7 @@ export const checkDataset: Check = claim(
 /** Transforms every batch of a dataset; cursors are those of the original dataset. */
 export function mapDataset<B, C>(dataset: Dataset<B>, transform: (batch: B) => C | Promise<C>): Dataset<C> {
   checkDataset("mapDataset: dataset", dataset);
-  callback("mapDataset: transform", transform);
+  check.callback("mapDataset: transform", transform);
   return toDataset((cursor, pass) => {
     const source = dataset.iterate(cursor, pass);
     async function* run(): AsyncGenerator<C, undefined> {
@@ -140,11 +132,10 @@ function parseCursor(
   cursor: Json,
   signature: string,
   batchesPerEpoch: number,
-): { readonly pass: number; readonly position: BatchPosition } {
+): BatchPosition & { readonly pass: number } {
   const { epoch, index, pass = 0 } = cursorFields(cursor, signature);
   if (!isCount(epoch) || !isCount(index) || !isCount(pass)) throw noCursor(cursor);
-  if (index >= batchesPerEpoch) {
+  if (index >= batchesPerEpoch)
     throw invalid(`iterate: the cursor stands at batch ${index} of an epoch of ${batchesPerEpoch}`);
-  }
-  return { pass, position: { epoch, index } };
+  return { epoch, index, pass };
 }

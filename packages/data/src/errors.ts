@@ -19,6 +19,9 @@ export const fileError = (
 export const parseError = (path: string, what: string, offset = 0, cause?: unknown): MpError<"MP_PARSE"> =>
   fileError(path, what, { offset }, cause);
 
+/** The message of a value that was thrown. */
+export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
 /** MP_IO for a file or folder that cannot be read. */
 export const ioError = (
   path: string,

@@ -11,21 +11,39 @@ export { rankDataset } from "./rank-dataset.js";
 
 // Batches made on another thread
 
-export { type PrefetchOptions, type WorkerDatasetOptions, workerDataset } from "./prefetch/prefetch.js";
+export { type WorkerDatasetOptions, workerDataset } from "./prefetch/prefetch.js";
 
 // Images
 
+export type { AugmentOptions, ColorOptions } from "./image/augment-options.js";
 export { type ChannelStatistics, channelStatistics } from "./image/channel-statistics.js";
 export { cifar10 } from "./image/cifar10.js";
 export { type ImageSize, readImage } from "./image/decode-image.js";
 export { readIdx } from "./image/idx.js";
-export { type ImageFolderOptions, imageFolder } from "./image/image-folder.js";
-export type { AugmentOptions } from "./image/image-painter.js";
+export { type ImageFolderOptions, type ImageFolderWarning, imageFolder } from "./image/image-folder.js";
 export type { ImageSplits, LabeledImages } from "./image/labeled-images.js";
 export { mnist } from "./image/mnist.js";
 export { readImageFiles } from "./image/read-image-files.js";
 export { readImages } from "./image/read-images.js";
-export { type ImageBatch, type ImageBatchOptions, imageBatches } from "./prefetch/image-batches.js";
+export {
+  type ImageBatch,
+  type ImageBatchOf,
+  type ImageBatchOptions,
+  imageBatches,
+  type MixedImageBatch,
+} from "./prefetch/image-batches.js";
+
+// Tables
+
+export { type SplitOptions, splitRows } from "./tables/split-rows.js";
+export {
+  type ColumnStatistics,
+  columnStatistics,
+  type StandardizeOptions,
+  standardize,
+  type TableRow,
+} from "./tables/standardize.js";
+export { type Windows, type WindowsOptions, windows } from "./tables/windows.js";
 
 // Text
 
@@ -38,7 +56,7 @@ export type { CorpusParts, CorpusSource, TextCorpus } from "./text/text-corpus.j
 export { readText } from "./text/text-folder.js";
 export { END_OF_SENTENCE, tokenize, UNKNOWN_WORD } from "./text/tokenize.js";
 export type { Vocabulary } from "./text/vocabulary.js";
-export { buildVocabulary, decodeWords, encodeCorpus, vocabularyOf } from "./text/vocabulary.js";
+export { buildVocabulary, encodeCorpus } from "./text/vocabulary.js";
 
 // Boxes
 

@@ -1,12 +1,12 @@
 import type { Dirent, Stats } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { ioError } from "./errors.js";
+import { asMpError } from "./regular-file.js";
 
 /**
  * Lists the files below a directory whose name has one of the extensions, as relative paths with `/`, in code-unit
- * order: the same list on every file system. Hidden entries and `node_modules` are left out. Links to files are
- * followed, links to directories only if asked; each directory is entered once.
+ * order, so that the list is the same on every file system. Hidden entries and `node_modules` are left out. Links to
+ * files are followed, links to directories only if asked; each directory is entered once.
  * @throws MP_IO if the directory is missing or is not a directory
  */
 export async function listFiles(
@@ -22,7 +22,7 @@ export async function listFiles(
   async function visit(relative: string): Promise<void> {
     const folder = join(directory, relative);
     if (links === "all") {
-      // A link may lead back up, or two of them to one place.
+      // A link may lead to a parent directory, or two links to the same directory.
       const real = await realpath(folder).catch(() => folder);
       if (entered.has(real)) return;
       entered.add(real);
@@ -39,8 +39,8 @@ export async function listFiles(
 }
 
 /**
- * Lists the names of directories in a directory, and of links to directories, in code-unit order. Hidden ones are
- * left out, and links to a directory that contains this one.
+ * Lists the names of directories in a directory, and of links to directories, in code-unit order. Leaves out hidden
+ * names, and links to a directory that contains this one.
  * @throws MP_IO if the directory is missing or is not a directory
  */
 export async function listFolders(directory: string): Promise<string[]> {
@@ -65,20 +65,13 @@ async function leadsToAnother(directory: string, link: string): Promise<boolean>
 const hasExtension = (name: string, extensions: readonly string[]): boolean =>
   extensions.some((extension) => name.toLowerCase().endsWith(extension));
 
-/** Lists a directory in a fixed order, so that of several paths to one directory the same is used on every system. */
+/** Lists a directory in a fixed order, so that of several links to one directory every system uses the same link. */
 async function readEntries(directory: string): Promise<Dirent[]> {
   try {
     const entries = await readdir(directory, { withFileTypes: true });
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const reason =
-      code === "ENOENT"
-        ? "no such directory"
-        : code === "ENOTDIR"
-          ? "not a directory"
-          : (code ?? String(cause));
-    throw ioError(directory, `${reason}`, { reason: code }, cause);
+    throw asMpError(directory, cause);
   }
 }
 

@@ -32,7 +32,7 @@ export function randomStream(...keys: readonly number[]): RandomStream {
   const uniform = (): number => next() / 2 ** 32;
   const integer = (limit: number): number => {
     checkLimit("integer: limit", limit);
-    // Rejection: a plain remainder would prefer small values where limit does not divide 2^32.
+    // Rejects some draws, because a plain remainder would prefer small values where the limit does not divide 2^32.
     const end = 2 ** 32 - (2 ** 32 % limit);
     for (;;) {
       const value = next();
@@ -63,7 +63,7 @@ export function permutation(length: number, stream: RandomStream): Uint32Array {
 // Chris Doty-Humphrey's sfc32 (PractRand); the keys are absorbed one by one, each followed by the full 12
 // rounds of warming up that its author gives for seeding.
 function sfc32(keys: readonly number[]): () => number {
-  // The count of keys is absorbed too: (1) and (1, 0) would otherwise be one stream, twelve values apart.
+  // The count of keys is absorbed too, since (1) and (1, 0) would otherwise give one stream, shifted.
   let [a, b, c, counter] = [0x9e3779b9, 0x243f6a88, 0xb7e15162 ^ keys.length, 1];
   const next = (): number => {
     const sum = (((a + b) | 0) + counter) | 0;

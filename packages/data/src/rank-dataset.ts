@@ -3,10 +3,11 @@ import { checkDataset, type Dataset, toDataset, withCursor } from "./dataset.js"
 
 const count = integer(1);
 /**
- * The share of one rank in a data-parallel run: batch number `rank` out of every `size` batches. If a pass ends with
- * fewer batches than ranks, these are dropped, so that every rank gets the same number. Cursors are the original
- * dataset's between two such turns, the same on all ranks. Every rank makes all batches and keeps its own.
- * @param ranks those of the trainer, or `{ rank, size }`
+ * The share of one rank in a data-parallel run: batch number `rank` out of every `size` batches. If fewer
+ * batches than ranks are left at the end of a pass, they are dropped, so that every rank gets the same number
+ * of batches. After each group of `size` batches, the cursor is that of the original dataset, and the same on
+ * all ranks. Every rank makes all batches, and keeps one of each group.
+ * @param ranks the trainer's option `ranks`, or `{ rank, size }`
  * @throws MP_INVALID_ARGUMENT for a value that is not a dataset, or a rank that is not from 0 to below `size`
  */
 export function rankDataset<B>(
@@ -19,7 +20,7 @@ export function rankDataset<B>(
   integer(0, size - 1)("rankDataset: rank", rank);
   return toDataset((cursor, pass) => {
     const source = dataset.iterate(cursor, pass);
-    // Before the first turn that is not whole.
+    // The cursor after the last complete group of `size` batches.
     let place = source.cursor;
     async function* run(): AsyncGenerator<B, undefined> {
       for (;;) {

@@ -154,21 +154,6 @@ describe("workerDataset", () => {
     await expectNoMoreThan(before);
   });
 
-  it("ends its thread on abort, also while a batch is awaited", async () => {
-    const before = threads();
-    const controller = new AbortController();
-    const slow = workerDataset(numbers, {
-      ahead: 1,
-      signal: controller.signal,
-      options: { count: 3, waitMs: 60_000 },
-    });
-    const waiting = slow.iterate().next();
-    setTimeout(() => controller.abort(new Error("enough")), 50);
-    await expect(waiting).rejects.toThrow("enough");
-    await expectNoMoreThan(before);
-    await expect(slow.iterate().next()).rejects.toThrow("enough");
-  });
-
   it("keeps no process alive that drops it in the middle", () => {
     const program = `
       import { workerDataset } from "@mp/data";

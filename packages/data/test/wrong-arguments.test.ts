@@ -7,7 +7,6 @@ import {
   channelStatistics,
   cifar10,
   cocoBoxes,
-  decodeWords,
   encodeCorpus,
   imageBatches,
   imageFolder,
@@ -27,7 +26,6 @@ import {
   shapeScenes,
   textCorpus,
   tokenize,
-  vocabularyOf,
   vocBoxes,
   workerDataset,
 } from "../src/index.js";
@@ -61,7 +59,7 @@ describe("an option of a wrong kind is refused by name:", () => {
     ["imageBatches: normalize: deviation", ofBatches({ normalize: { mean: [0] } })],
     ["imageBatches: prefetch", ofBatches({ prefetch: null })],
     ["imageBatches: prefetch", ofBatches({ prefetch: "2" })],
-    ["imageBatches: prefetch: signal", ofBatches({ prefetch: { ahead: 1, signal: {} } })],
+    ["imageBatches: prefetch", ofBatches({ prefetch: 1025 })],
     ["imageBatches: images", () => imageBatches(any(null), { batch: 2 })],
     ["imageBatches: x", () => imageBatches(any({}), { batch: 2 })],
     ["imageBatches: y", () => imageBatches(any({ ...images, y: tensor(new Float32Array(4)) }), { batch: 2 })],
@@ -118,9 +116,7 @@ describe("an option of a wrong kind is refused by name:", () => {
     ["tokenize: text", () => tokenize(any(null))],
     ["markdownToProse: markdown", () => markdownToProse(any(7))],
     ["buildVocabulary: corpus", () => buildVocabulary(any(undefined), 5)],
-    ["vocabularyOf: words", () => vocabularyOf(any("<unk>"))],
     ["encodeCorpus: vocabulary", () => encodeCorpus(any({ train: tokens, words: [] }), any(null))],
-    ["decodeWords: indices", () => decodeWords(any(5), any({}))],
     ["permutation: length", () => permutation(-1, randomStream(1))],
   ])("%s", async (subject, call) => {
     const { message, code } = await refusal(call);

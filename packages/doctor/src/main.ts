@@ -3,7 +3,7 @@ import { nodeFinding, runsOn } from "./machine/node-version.js";
 
 const { node } = process.versions;
 if (runsOn(node)) {
-  // Imported late: an old Node could not load it, and the check would not run.
+  // Imported late, because an old Node could not load it, and the check would not run.
   const { run } = await import("./run.js");
   process.exitCode = await run(process.argv.slice(2));
 } else {

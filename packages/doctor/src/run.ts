@@ -36,7 +36,7 @@ export async function run(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** Runs the work, and prints an error that has a code. @returns the exit code */
+/** Calls `work`, and prints its error if the error has a code; other errors are thrown. @returns the exit code */
 async function withErrors(
   { json }: { readonly json: boolean },
   work: () => Promise<number>,

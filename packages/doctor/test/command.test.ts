@@ -40,7 +40,7 @@ const diagnosisIn = (text: string) => JSON.parse(text) as Diagnosis;
 const statusOf = ({ findings }: Diagnosis, about: string) =>
   findings.find((finding) => finding.about === about)?.status;
 
-/** Runs before the program: as on a Node of that version. */
+/** A flag of Node that makes the program see another version of Node. */
 const asNode = (version: string) =>
   `--import "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})"`;
 

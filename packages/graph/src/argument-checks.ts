@@ -5,7 +5,7 @@ import { shown } from "./shown.js";
 /** Throws if the value is not allowed. `what` is the subject of the message, such as `imageBatches: batch`. */
 export type Check = (what: string, value: unknown) => void;
 
-/** A check that throws MP_INVALID_ARGUMENT unless `accepts` is true; `allowed` follows `must be` in the message. */
+/** Makes a check that throws MP_INVALID_ARGUMENT if `accepts` is false; `allowed` follows `must be` in the message. */
 export function claim(allowed: string, accepts: (value: unknown) => boolean): Check {
   return (what, value) => {
     if (accepts(value)) return;
@@ -15,7 +15,7 @@ export function claim(allowed: string, accepts: (value: unknown) => boolean): Ch
 
 const isInteger = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** An integer from `low` to `high`; by default any that a double holds exactly. */
+/** Makes a check for an integer from `low` to `high`; by default any integer that a double holds exactly. */
 export function integer(
   low: number = Number.MIN_SAFE_INTEGER,
   high: number = Number.MAX_SAFE_INTEGER,
@@ -31,12 +31,12 @@ function describeRange(low: number, high: number): string {
   return low > Number.MIN_SAFE_INTEGER ? `≥ ${low}` : "between -2^53 and 2^53";
 }
 
-/** An integer from 1 to 2^31 - 1. */
+/** Accepts an integer from 1 to 2^31 - 1. */
 export const count: Check = claim(
   "an integer ≥ 1",
   (value) => isInteger(value) && value >= 1 && value < 2 ** 31,
 );
-/** A number from 0 to 1, both included. */
+/** Accepts a number from 0 to 1, both included. */
 export const share: Check = claim(
   "a number from 0 to 1",
   (value) => typeof value === "number" && value >= 0 && value <= 1,
@@ -59,7 +59,7 @@ export function listOf(what: string, accepts: (value: unknown) => boolean): Chec
   return claim(`a list of ${what}`, (value) => Array.isArray(value) && value.every(accepts));
 }
 
-/** The check for an option that may be left out or undefined. */
+/** Makes a check that accepts undefined and passes every other value to `check`. */
 export function optional(check: Check): Check {
   return (what, value) => {
     if (value !== undefined) check(what, value);

@@ -1,8 +1,8 @@
 const PRIME = 0x01000193;
 
 /**
- * A hash of an array's bytes in 16 hex digits; not cryptographic, and it depends on the machine's byte order. It is
- * two lanes of FNV-1a over 32-bit words. The high bits are folded down, since otherwise two flipped signs would
+ * A hash of an array's bytes in 16 hex digits; not cryptographic, and it depends on the machine's byte order. Computed
+ * by two lanes of FNV-1a over 32-bit words. The high bits are folded down, since otherwise two flipped signs would
  * cancel.
  */
 export function contentHash({ buffer, byteOffset, byteLength }: ArrayBufferView): string {

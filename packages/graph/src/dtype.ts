@@ -8,7 +8,7 @@ export type DType = (typeof DTYPES)[number];
 export type FloatDType = "f32" | "f16" | "bf16" | "f8e4m3" | "f8e5m2";
 /** Floating types that operators compute in. */
 export type ComputeDType = "f32" | "f16" | "bf16";
-/** The dtypes that a casting policy may lower to. */
+/** The half-precision dtypes, or half dtypes: a casting policy may lower to them. */
 export type HalfDType = "f16" | "bf16";
 
 /** The names of the compute dtypes in other libraries. */
@@ -18,7 +18,7 @@ export const longNames: Readonly<Record<string, ComputeDType>> = {
   bfloat16: "bf16",
 };
 
-/** A hint appended to a message about an unknown dtype; empty unless it is a long name. */
+/** A hint for a message about an unknown dtype; empty unless `given` is a long name such as `float16`. */
 export function dtypeHint(given: unknown): string {
   const isLong = typeof given === "string" && Object.hasOwn(longNames, given);
   return isLong ? `; did you mean ${longNames[given]}?` : "";
@@ -140,7 +140,7 @@ export const floatFormats: Readonly<Record<FloatDType, FloatFormat>> = {
   },
 };
 
-/** Whether a dtype is a floating one, f8 included. */
+/** Whether a dtype is floating, f8 included. */
 export function isFloat(dtype: DType): dtype is FloatDType {
   return dtype in floatFormats;
 }

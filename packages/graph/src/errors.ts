@@ -43,7 +43,7 @@ export class MpError<C extends ErrorCode = ErrorCode> extends Error {
     this.details = Object.freeze({ ...options.details });
   }
 
-  /** True for an MpError of any installed copy of this package, and, when given, of that code. */
+  /** True for an MpError of any installed copy of this package; with `code`, only for that code. */
   static is<C extends ErrorCode = ErrorCode>(error: unknown, code?: C): error is MpError<C> {
     if (!(error instanceof Error) || error.name !== "MpError") return false;
     const actual = (error as { code?: unknown }).code;

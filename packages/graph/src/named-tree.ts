@@ -2,7 +2,7 @@ import type { Tree } from "./tree.js";
 
 /**
  * Nests leaves by the keys of their paths.
- * @param clash throws for a path that is taken, or that has a leaf where another needs a branch
+ * @param clash must throw; called with a path that is taken, passes through a leaf, or has an empty last key
  */
 export function nest<L>(
   leaves: Iterable<readonly [path: string, leaf: L]>,
@@ -28,7 +28,7 @@ export function nest<L>(
 const plain = (tree: unknown): unknown =>
   tree instanceof Map ? Object.fromEntries([...tree].map(([key, child]) => [key, plain(child)])) : tree;
 
-/** The leaf of a path; undefined where there is none. */
+/** The leaf or branch at a path; undefined if the tree has no such path. */
 export function leafAt(tree: unknown, path: string): unknown {
   let at = tree;
   for (const key of path.split("/")) {

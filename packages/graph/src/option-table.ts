@@ -7,7 +7,7 @@ export interface Defaulted<T> {
   readonly default: T;
 }
 
-/** The check of an option that is really checked later: the precision with the manifest, a mask with the parameters. */
+/** Accepts any value, for options that are checked later: precision with the manifest, masks with the parameters. */
 export const later: Check = () => {};
 
 /**
@@ -31,11 +31,11 @@ export type OptionValues<O, T> = {
 export interface OptionHints {
   /** Shown if the options are not an object. */
   readonly example?: string;
-  /** Advice by option name, for options of other libraries or parts that are missing here. */
+  /** Advice by option name, for options that other libraries or parts have and this one lacks. */
   readonly elsewhere?: Readonly<Record<string, string>>;
 }
 
-/** The row of an option that may be left out. */
+/** The table entry of an option that may be left out. */
 export const withDefault = <const T>(fallback: T, accepts: Check): Defaulted<T> => ({
   accepts,
   default: fallback,
@@ -65,8 +65,8 @@ export function readOptions<O extends object, const T extends OptionTable<O>>(
 }
 
 /**
- * Removes the values that equal the defaults of some options. Checkpoints are compared by descriptions; leaving out
- * the defaults of options that were added later keeps the descriptions of old checkpoints valid.
+ * Removes the values that equal their default, for the options in `later`. Checkpoints are compared by descriptions;
+ * leaving out the defaults of options that were added later keeps the descriptions of old checkpoints valid.
  */
 export function withoutDefaults<V extends object>(
   values: V,

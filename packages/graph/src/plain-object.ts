@@ -1,4 +1,4 @@
-/** Whether a value is `{…}` or an object without a prototype; of any realm, each of which has its own `Object`. */
+/** Whether a value is `{…}` or an object without a prototype. It may be from any realm; each has its own `Object`. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);

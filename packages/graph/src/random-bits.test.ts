@@ -21,7 +21,7 @@ describe("random bits", () => {
         all.update(got);
       }
     }
-    // The sum of all 70 000 by squares32, which takes seconds.
+    // The digest of all 70 000 numbers by `squares32`, which takes seconds.
     expect(all.digest("hex")).toBe("5d5577378ff79f586358e8dafac17d7514f5c10fe91d3894f918f9c86a3af5ce");
   });
 

@@ -1,5 +1,5 @@
-// Squares32 (Widynski, arXiv 2004.06278) on 32-bit halves of its 64-bit words: BigInt would take some fifty times
-// as long. `trace/squares.ts` is the same in the paper's notation.
+// Squares32 (Widynski, arXiv 2004.06278) on 32-bit halves of its 64-bit words: BigInt would take about fifty times as
+// long. `trace/random/squares.ts` has the algorithm in the paper's notation.
 
 const WORD = 2 ** 32;
 

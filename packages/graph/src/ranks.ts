@@ -1,6 +1,6 @@
 /**
- * The interface between core and an engine of collectives, such as MPI. Core decides what is exchanged and when; the
- * engine only moves and adds data.
+ * The interface between core and an engine for collective operations, such as MPI. Core decides what is exchanged and
+ * when; the engine only moves and adds data.
  */
 
 /**
@@ -21,7 +21,7 @@ export interface Ranks {
   allGather(bytes: Uint8Array): Promise<readonly Uint8Array[]>;
   /** Resolves on all ranks to rank 0's bytes. Other ranks pass none. */
   broadcast(bytes?: Uint8Array): Promise<Uint8Array>;
-  /** Resolves when all ranks have called it. */
+  /** Resolves when all ranks have called `barrier`. */
   barrier(): Promise<void>;
   /** Ends the processes of all ranks, with the error's message and a non-zero exit code. Not a collective. */
   abort(error: unknown): never;

@@ -1,4 +1,4 @@
-/** Whether two arrays hold the same bytes, so that NaN equals itself and 0 does not equal -0. */
+/** Whether two arrays hold the same bytes. By this test NaN equals itself, and 0 does not equal -0. */
 export function sameBytes(a: ArrayBufferView, b: ArrayBufferView): boolean {
   if (a.byteLength !== b.byteLength) return false;
   const view = [a, b].every(hasWholeWords) ? viewWords : viewBytes;

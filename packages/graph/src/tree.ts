@@ -13,7 +13,8 @@ export type MapLeaves<T, From, To> = T extends From
   ? To
   : T extends AnyTuple
     ? { readonly [K in keyof T]: MapLeaves<T[K], From, To> }
-    : // A list apart from tuples: TypeScript maps the elements of one without end where these are trees of any structure.
+    : // Lists are not mapped like tuples: for elements that are trees of any structure, TypeScript would recurse
+      // without end.
       T extends readonly (infer E)[]
       ? readonly MapLeaves<E, From, To>[]
       : T extends object
@@ -22,13 +23,13 @@ export type MapLeaves<T, From, To> = T extends From
 
 type AnyTuple = readonly [] | readonly [unknown, ...unknown[]] | readonly [...unknown[], unknown];
 
-/** The greatest depth of a tree; deeper ones were nested by mistake. */
+/** The greatest depth of a tree; a deeper tree is probably a mistake. */
 export const DEEPEST_TREE = 64;
 
 export type LeafTest<L> = (value: unknown) => value is L;
 
 /**
- * The leaves in order with their paths (keys joined by `/`), which name inputs of graphs and tensors in checkpoints.
+ * The leaves in order with their paths (keys joined by `/`), which name graph inputs and checkpoint tensors.
  * @throws MP_INVALID_ARGUMENT for anything that is not a leaf, array or plain object, naming its path
  */
 export function leavesOf<L>(
@@ -73,7 +74,7 @@ function listChildren(
   if (above.size > DEEPEST_TREE) {
     throw invalid(`${where}: the tree is nested deeper than ${DEEPEST_TREE} levels`);
   }
-  // Not tree.map, which leaves holes out.
+  // tree.map would leave holes out.
   if (Array.isArray(tree))
     return Array.from(tree, (child: unknown, index) => [String(index), child] as const);
   if (isPlainObject(tree)) {

@@ -7,14 +7,14 @@ const tag = Object.getOwnPropertyDescriptor(
   Symbol.toStringTag,
 )?.get;
 
-/** The class's name, such as `Float32Array`, for an array of any realm and any subclass; undefined for other values. */
+/** The name of a typed array's built-in class, in any realm and for subclasses, too; undefined for other values. */
 export function arrayClassOf(value: unknown): string | undefined {
   return tag?.call(value) as string | undefined;
 }
 
 /**
- * A view of the data in this realm's own array class for the dtype, over the same memory; the data itself if it has
- * that class. Undefined for data that does not store the dtype.
+ * Returns data that is a direct instance of this realm's array class for the dtype; for a subclass or another realm,
+ * a view of the same memory in that class. Undefined for data of a class that does not store the dtype.
  */
 export function storageFor<D extends DType>(dtype: D, data: unknown): HostArrays[D] | undefined {
   const Own = hostArrayOf[dtype];

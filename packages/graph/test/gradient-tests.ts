@@ -8,7 +8,7 @@ import {
   withoutCase,
 } from "./finite-differences.js";
 
-/** The tests of a family's gradient rules: finite differences of first and second order, halves, and no rule left out. */
+/** The tests of a family's gradient rules: finite differences of both orders, half dtypes, and no rule left out. */
 export function testGradients(
   rules: Parameters<typeof withoutCase>[0],
   cases: readonly GradientCase[],

@@ -1,4 +1,4 @@
-/** The reference backend with kernels that accumulate in the half that they take, as engines with native halves may. */
+/** The reference backend with kernels that accumulate in the half dtype of their operands, as engines may. */
 
 import { exactNumerics, type KernelManifest } from "../src/backend/manifest.js";
 import type { Backend } from "../src/contract/backend.js";
@@ -16,7 +16,7 @@ import type { Store } from "../src/reference/elements/store.js";
 import { referenceKernels } from "../src/reference/kernels.js";
 import { runGraph } from "../src/reference/run-graph.js";
 
-/** The numbers, each rounded to the half when it is stored again; also in copies. */
+/** The numbers, each rounded to the half dtype when it is stored again; also in copies. */
 function rounding(half: HalfDType, numbers: Float32Array): Float32Array {
   return new Proxy(numbers, {
     get: (store, key) => {
@@ -40,7 +40,7 @@ const arithmeticIn = (half: HalfDType): Arithmetic => ({
   },
 });
 
-/** The results of one kernel; with `half`, it accumulates in that half. */
+/** The results of one kernel; with `half`, it accumulates in that half dtype. */
 function runOracle<K extends Op>(op: K, half: HalfDType | undefined): Kernel<OpAttributes[K], Store> {
   const kernel: ReferenceKernel<K> = referenceKernels[op];
   return (inputs, attributes, outputs) => {

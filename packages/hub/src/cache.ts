@@ -7,7 +7,7 @@ import type { Repository } from "./repository.js";
 
 export const snapshotFolder = ({ folder }: Repository, commit: string): string =>
   join(folder, "snapshots", commit);
-export const blobPath = ({ folder }: Repository, name: string): string => join(folder, "blobs", name);
+export const blobFolder = ({ folder }: Repository): string => join(folder, "blobs");
 const refPath = ({ folder }: Repository, revision: string): string => join(folder, "refs", revision);
 
 /** The size of a file; undefined if it does not exist. */
@@ -17,13 +17,21 @@ export const sizeIfThere = (path: string): Promise<number | undefined> =>
     () => undefined,
   );
 
-/** Replaces a file by one rename. `folder` is on the same disk, and nobody reads unfinished files there. */
-export async function replaceFile(folder: string, path: string, text: string): Promise<void> {
+/** Replaces a file by one rename. `folder`, on the same disk, holds the unfinished file until then. */
+async function place(folder: string, path: string, make: (partial: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const partial = partialPath(folder);
-  await writeFile(partial, text);
-  await rename(partial, path);
+  try {
+    await make(partial);
+    await rename(partial, path);
+  } finally {
+    // A full disk leaves half of it.
+    await rm(partial, { force: true });
+  }
 }
+
+export const replaceFile = (folder: string, path: string, text: string): Promise<void> =>
+  place(folder, path, (partial) => writeFile(partial, text));
 
 /** The commit that a branch or tag had when the hub was last asked. */
 export const readRef = (repository: Repository, revision: string): Promise<string | undefined> =>
@@ -38,20 +46,13 @@ export async function keepRef(repository: Repository, revision: string, commit: 
 }
 
 /** Makes a file of the snapshot a link to its blob, or a copy on systems without links. */
-export async function linkBlob(blob: string, path: string, folder: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const partial = partialPath(folder);
-  const target = relative(dirname(path), blob);
-  try {
-    await symlink(target, partial).catch(async (error) => {
+export const linkBlob = (blob: string, path: string, folder: string): Promise<void> =>
+  place(folder, path, (partial) =>
+    symlink(relative(dirname(path), blob), partial).catch(async (error) => {
       if (!["EPERM", "ENOSYS", "ENOTSUP"].includes(errorCode(error) ?? "")) throw error;
       await linkOrCopy(blob, partial);
-    });
-    await rename(partial, path);
-  } finally {
-    await rm(partial, { force: true });
-  }
-}
+    }),
+  );
 
 /** Lists the files of a snapshot, with slashes, except those whose blobs are gone. */
 export async function presentFiles(snapshot: string): Promise<string[]> {

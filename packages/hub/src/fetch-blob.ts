@@ -3,10 +3,13 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { MpError } from "@mp/graph";
 import { hashFile } from "@mp/wheels/file-sum";
+import { claimPartial, leavePartial } from "./claim-partial.js";
 import type { RemoteFile } from "./listing.js";
-import { claimPartial, leavePartial } from "./partial.js";
 import { type Hub, request, unreachable } from "./request.js";
 import { withRetries } from "./retries.js";
+
+/** A connection that brings fewer bytes than this within the time limit for silence counts as silent. */
+const HEARD_BYTES = 1024;
 
 /** A file to download, and the callback for its progress. */
 export interface BlobRequest {
@@ -17,18 +20,18 @@ export interface BlobRequest {
 }
 
 /**
- * @param final the path of the blob
+ * Downloads a file to `final`, the path of its blob, unless it is there.
  * @throws MP_IO, MP_PARSE for bytes that differ from the listed ones
  */
 export async function fetchBlob(asked: BlobRequest, final: string): Promise<void> {
-  const partial = await claimPartial(final);
+  const partial = await claimPartial(final, asked.hub);
   if (partial === undefined) return;
   const handle = await open(partial, "a");
   try {
     await fill(asked, partial, handle);
     await rename(partial, final);
   } catch (error) {
-    // What does not match is of no use to anyone.
+    // No later download could continue a file whose bytes are wrong.
     if (MpError.is(error, "MP_PARSE")) await rm(partial, { force: true });
     else await leavePartial(partial, final);
     throw error;
@@ -44,6 +47,7 @@ async function fill(asked: BlobRequest, partial: string, handle: FileHandle): Pr
   if (blob.filled > file.sizeBytes) await empty(blob);
   for (let isOwn = blob.filled === 0; ; isOwn = true) {
     await withRetries(
+      asked.hub,
       () => attempt(asked, blob),
       () => blob.filled,
     );
@@ -71,12 +75,14 @@ async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinish
   onFilled(blob.filled);
   if (blob.filled === sizeBytes) return;
   const silence = new AbortController();
-  const reason = new Error(`silent for ${hub.timeoutMs / 1000} s`);
+  const reason = new Error(`less than ${HEARD_BYTES} bytes in ${hub.timeoutMs / 1000} s`);
   const timer = setTimeout(() => silence.abort(reason), hub.timeoutMs);
+  const signal = AbortSignal.any([silence.signal, ...(hub.signal ? [hub.signal] : [])]);
+  let heardAt = blob.filled;
   try {
     const range = blob.filled === 0 ? {} : { range: `bytes=${blob.filled}-` };
     const headers = { "accept-encoding": "identity", ...range };
-    const response = await request(hub, path, url, { headers, signal: silence.signal });
+    const response = await request(hub, path, url, { headers, signal });
     await expectContinuation(hub, path, response, blob);
     const reader = response.body?.getReader();
     for (;;) {
@@ -84,11 +90,13 @@ async function attempt({ hub, url, file, onFilled }: BlobRequest, blob: Unfinish
         throw unreachable(path, hub.endpoint, cause);
       });
       if (read?.value === undefined) break;
-      timer.refresh();
       if (blob.filled + read.value.length > sizeBytes) throw tooMuch(file);
       await blob.handle.appendFile(read.value);
       blob.filled += read.value.length;
       onFilled(blob.filled);
+      if (blob.filled - heardAt < HEARD_BYTES) continue;
+      heardAt = blob.filled;
+      timer.refresh();
     }
   } finally {
     clearTimeout(timer);

@@ -7,8 +7,8 @@ import { isCommit, readList } from "./listing.js";
 import type { Repository } from "./repository.js";
 
 /**
- * Finds the folder of a snapshot with all requested files. The list that a download stored tells the repository's
- * files; without one, as after older versions of Python, the files that are present count as all.
+ * Finds the folder of a snapshot with all requested files. A download stores a list of the repository's files; if it
+ * is missing, as after older versions of Python, the repository is assumed to have only the files in the cache.
  * @throws MP_IO naming what is missing
  */
 export async function findSnapshot(

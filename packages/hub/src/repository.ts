@@ -1,4 +1,4 @@
-/** Parses the name of a repository into its part of addresses and its folder in the cache. */
+/** Parses the name of a repository, for its URLs and its folder in the cache. */
 import { join } from "node:path";
 import { checks } from "@mp/graph/internal";
 

@@ -1,11 +1,11 @@
 /** Sends requests to the hub, with errors by status. */
 import { MpError } from "@mp/graph";
-import { TransientError } from "./retries.js";
+import { TransientError, type Waiting } from "./retries.js";
 import type { Settings } from "./settings.js";
 
-export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs">;
+export type Hub = Pick<Settings, "endpoint" | "token" | "timeoutMs"> & Waiting;
 
-/** Advice by the answer's status. */
+/** Remedies for error messages, by HTTP status. */
 const REMEDIES: Readonly<Record<number, (endpoint: string) => string>> = {
   401: (endpoint) =>
     `it is private or does not exist, or the token is not valid: check the name, and give a token of ${endpoint}/settings/tokens as token or in HF_TOKEN`,
@@ -20,7 +20,7 @@ const TRANSIENT: ReadonlySet<number> = new Set([408, 425, 429]);
 /**
  * Fetches once. The token is sent only to the hub's own address.
  * @param what the subject of messages, such as `org/model`
- * @throws MP_IO for a final answer; TransientError for one that justifies another attempt, and without an answer
+ * @throws MP_IO for an error status; TransientError if there is no answer, or its status justifies another attempt
  */
 export async function request(
   hub: Hub,
@@ -38,13 +38,13 @@ export async function request(
   if (response.ok) return response;
   await response.body?.cancel().catch(() => undefined);
   const { status } = response;
+  const afterMs = retryAfterMs(response);
   const remedy = REMEDIES[status]?.(endpoint) ?? "try again later";
-  const failure = new MpError("MP_IO", `download: ${what}: ${endpoint} answers ${status}; ${remedy}`, {
-    details: { repo: what, endpoint, status, error: response.headers.get("x-error-code") },
-  });
-  throw status >= 500 || TRANSIENT.has(status)
-    ? new TransientError(failure, retryAfterMs(response))
-    : failure;
+  const asked = afterMs > 0 ? `; it asks for ${afterMs / 1000} s of patience` : "";
+  const details = { repo: what, endpoint, status, error: response.headers.get("x-error-code") };
+  const message = `download: ${what}: ${endpoint} answers ${status}; ${remedy}${asked}`;
+  const failure = new MpError("MP_IO", message, { details });
+  throw status >= 500 || TRANSIENT.has(status) ? new TransientError(failure, afterMs) : failure;
 }
 
 /** The pause that the server asks for, in milliseconds; the hub's own header is `RateLimit: "api";r=0;t=55`. */

@@ -14,26 +14,58 @@ export class TransientError extends Error {
   }
 }
 
-/** Number of attempts in a row without a new byte. */
+/** Why and for how long a download waits. */
+export interface Pause {
+  readonly ms: number;
+  readonly because: string;
+}
+
+/** A signal that aborts a download, and a callback for its pauses. */
+export interface Waiting {
+  readonly signal?: AbortSignal | undefined;
+  readonly onPause?: ((pause: Pause) => void) | undefined;
+}
+
+/** Number of attempts in a row with less than `PROGRESS_BYTES` more. */
 const ATTEMPTS = 5;
-/** Pause after the first failure in a row; it doubles with each. */
-const PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 60_000;
+const PROGRESS_BYTES = 65_536;
+/**
+ * Pauses, in multiples of the time for which a connection may be silent. The `first` pause in a row doubles
+ * with each failure. `all` limits the sum of a row, because a server may ask for any pause.
+ */
+const TIMES = { first: 1 / 20, all: 30 } as const;
+
+/** Waits. @throws the reason of an aborted signal */
+export async function pause({ signal, onPause }: Waiting, ms: number, because: string): Promise<void> {
+  onPause?.({ ms, because });
+  await wait(ms, undefined, { signal }).catch(() => undefined);
+  signal?.throwIfAborted();
+}
 
 /**
- * Retries until an attempt succeeds, or until several in a row fail with TransientError while `reached` does not grow.
+ * Retries until an attempt succeeds, or until several in a row fail with TransientError while `reached`, in bytes,
+ * hardly grows.
  */
-export async function withRetries<T>(attempt: () => Promise<T>, reached: () => number = () => 0): Promise<T> {
-  let furthest = reached();
+export async function withRetries<T>(
+  hub: Waiting & { readonly timeoutMs: number },
+  attempt: () => Promise<T>,
+  reached: () => number = () => 0,
+): Promise<T> {
+  let from = reached();
+  let waitedMs = 0;
   for (let failures = 1; ; failures++) {
     try {
       return await attempt();
     } catch (error) {
+      hub.signal?.throwIfAborted();
       if (!(error instanceof TransientError)) throw error;
-      if (reached() > furthest) failures = 1;
-      furthest = Math.max(furthest, reached());
-      if (failures >= ATTEMPTS) throw error.failure;
-      await wait(Math.min(Math.max(PAUSE_MS * 2 ** (failures - 1), error.afterMs), LONGEST_PAUSE_MS));
+      if (reached() - from >= PROGRESS_BYTES) {
+        [from, waitedMs, failures] = [reached(), 0, 1];
+      }
+      const ms = Math.max(TIMES.first * hub.timeoutMs * 2 ** (failures - 1), error.afterMs);
+      waitedMs += ms;
+      if (failures >= ATTEMPTS || waitedMs > TIMES.all * hub.timeoutMs) throw error.failure;
+      await pause(hub, ms, error.failure.message);
     }
   }
 }

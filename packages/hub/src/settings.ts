@@ -32,13 +32,13 @@ const isAddress = checks.claim(
 /** @throws MP_INVALID_ARGUMENT for an invalid endpoint or token */
 export function readSettings(given: GivenSettings, environment: Environment): Settings {
   const { HF_ENDPOINT, HF_HUB_OFFLINE, TRANSFORMERS_OFFLINE, HF_HUB_DOWNLOAD_TIMEOUT } = environment;
-  const home = hubHome(environment);
-  const { HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE } = environment;
+  const { HF_HOME, XDG_CACHE_HOME, HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE } = environment;
+  const home = expandPath(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
   const cache = given.cache ?? HF_HUB_CACHE ?? HUGGINGFACE_HUB_CACHE ?? join(home, "hub");
   const endpoint = given.endpoint ?? HF_ENDPOINT ?? "https://huggingface.co";
   isAddress(`download: ${given.endpoint === undefined ? "HF_ENDPOINT" : "endpoint"}`, endpoint);
   const token = given.token === false ? undefined : (given.token ?? readToken(home, environment));
-  // Its text would get into the message of the header that cannot be made.
+  // Otherwise the error about an invalid header would show the token.
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw new MpError(
       "MP_INVALID_ARGUMENT",
@@ -54,9 +54,11 @@ export function readSettings(given: GivenSettings, environment: Environment): Se
   };
 }
 
-function hubHome(environment: Environment): string {
-  const { HF_HOME, XDG_CACHE_HOME } = environment;
-  return expandPath(HF_HOME ?? join(XDG_CACHE_HOME ?? "~/.cache", "huggingface"), environment);
+/** Whether a token would cross a network unencrypted. */
+export function sendsInClear({ endpoint, token }: Settings): boolean {
+  const { protocol, hostname } = new URL(endpoint);
+  const isHere = /^(localhost|.*\.localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
+  return token !== undefined && protocol === "http:" && !isHere;
 }
 
 /** Finds the token; empty ones are ignored. */

@@ -12,6 +12,7 @@ import {
   realpathSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -26,12 +27,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type DownloadOptions, download, type Progress } from "../src/index.js";
 import { COMMIT, gitSum, type HubServer, type Served, sendFile, serveHub, sha256 } from "./hub-server.js";
 
-/** The pauses of the code, none of which is waited for. */
+/** The pauses of the code, none of which is waited for in full. */
 const pauses: number[] = vi.hoisted(() => []);
 vi.mock("node:timers/promises", () => ({
   setTimeout: (ms: number) => {
     pauses.push(ms);
-    return new Promise(setImmediate);
+    return new Promise((done) => setTimeout(done, Math.min(ms, 5)));
   },
 }));
 
@@ -392,6 +393,90 @@ describe("download", () => {
     vi.stubEnv("HF_ENDPOINT", "hub.local");
     expect((await failure(download(REPO))).message).toContain("HF_ENDPOINT must be an address");
     expect(hub.asked).toEqual([]);
+  });
+
+  it("refuses an empty repository", async () => {
+    await hub.close();
+    hub = await serveHub(REPO, {});
+    hub.listed = () => ({ type: "directory" });
+    const error = await failure(get());
+    expect(error.code).toBe("MP_INVALID_ARGUMENT");
+    expect(error.message).toContain("it has no file; check the name and the revision");
+  });
+
+  it("keeps what has come to a disk that is full, and says what to do", async () => {
+    mkdirSync(place("blobs"), { recursive: true });
+    symlinkSync("/dev/full", `${blob("model.safetensors")}.left.incomplete`);
+    const error = await failure(get({ files: ["model.safetensors"] }));
+    expect(error).toMatchObject({ code: "MP_IO", details: { code: "ENOSPC" } });
+    expect(error.message).toContain("make room and call again, what has come is kept");
+    rmSync(`${blob("model.safetensors")}.left.incomplete`);
+    expectWhole(await get());
+  });
+
+  it("ends at once where its signal says so, and the next call goes on", async () => {
+    const reason = new Error("enough");
+    expect(await get({ signal: AbortSignal.abort(reason) }).catch((error) => error)).toBe(reason);
+    expect(hub.asked).toEqual([]);
+    for (const asked of ["/revision/", "/tree/", "/resolve/"]) {
+      const ending = new AbortController();
+      hub.instead = (_request, response, path) => {
+        if (!path.includes(asked)) return false;
+        response.writeHead(200).write("{", () => ending.abort(reason));
+        return true;
+      };
+      expect(await get({ signal: ending.signal }).catch((error) => error)).toBe(reason);
+    }
+    const waiting = new AbortController();
+    hub.instead = (_request, response) => {
+      response.writeHead(503).end();
+      return true;
+    };
+    const onProgress = ({ pause }: Progress) => void (pause && waiting.abort(reason));
+    expect(await get({ signal: waiting.signal, onProgress }).catch((error) => error)).toBe(reason);
+    hub.instead = () => false;
+    expectWhole(await get());
+  });
+
+  it("tells of its pauses, before and after the files are known", async () => {
+    const seen: Progress[] = [];
+    const refused = new Set<string>();
+    hub.instead = (_request, response, path) => {
+      const [question = ""] = /revision|config/.exec(path) ?? [];
+      if (question === "" || refused.has(question)) return false;
+      refused.add(question);
+      response.writeHead(503, { "retry-after": "7" }).end();
+      return true;
+    };
+    await get({ files: ["config.json"], onProgress: (progress) => void seen.push(progress) });
+    const because = expect.stringContaining("answers 503");
+    expect(seen.filter(({ pause }) => pause !== undefined)).toEqual([
+      { file: REPO, bytes: 0, totalBytes: 0, pause: { ms: 7000, because } },
+      { file: "config.json", bytes: 0, totalBytes: 18, pause: { ms: 7000, because } },
+    ]);
+  });
+
+  it("does not wait for longer than five minutes", async () => {
+    hub.instead = (_request, response) => {
+      response.writeHead(429, { "retry-after": "140" }).end();
+      return true;
+    };
+    expect((await failure(get())).message).toContain("it asks for 140 s of patience");
+    expect(pauses).toEqual([140_000, 140_000]);
+  });
+
+  it("warns of a token that would go unencrypted over a network", async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ message }: { readonly message: string }) => void warnings.push(message);
+    const away = (token: string | false) =>
+      get({ endpoint: "http://hub.invalid", signal: AbortSignal.timeout(2000), onWarning, token });
+    await get({ token: "hf_secret", onWarning });
+    await away(false).catch(() => {});
+    expect(warnings).toEqual([]);
+    await away("hf_secret").catch(() => {});
+    expect(warnings).toEqual([
+      "download: the token goes to http://hub.invalid unencrypted; use https://, or pass token: false",
+    ]);
   });
 
   it("says what a disk refuses", async () => {

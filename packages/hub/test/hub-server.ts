@@ -1,4 +1,4 @@
-/** A hub of our own: the routes that `@huggingface/hub` and the download ask for, and ways to answer badly. */
+/** A hub of our own: the routes that a download asks for, and ways to answer badly. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

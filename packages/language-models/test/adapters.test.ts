@@ -3,7 +3,17 @@ import { cp, mkdtemp, readFile, rm, truncate, writeFile } from "node:fs/promises
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type HostTensor, isHostTensor, key, mapTree, type Tensor, tensor } from "@mp/core";
+import {
+  float32,
+  type HostTensor,
+  isHostTensor,
+  key,
+  mapTree,
+  sgd,
+  type Tensor,
+  tensor,
+  trainer,
+} from "@mp/core";
 import { decodeArray, encodeArray } from "@mp/core/graph";
 import { reference } from "@mp/core/reference";
 import {
@@ -18,7 +28,14 @@ import { loadFile, saveFile } from "@mp/safetensors/file";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { ADAPTER_FIELDS } from "../../nn/src/adapters/adapter-fields-table.js";
 import { numbers, run } from "../../nn/test/run-layer.js";
-import { type CausalLm, causalLm, generator, loadCausalLm, saveCausalLm } from "../src/index.js";
+import {
+  type CausalLm,
+  causalLm,
+  generator,
+  loadCausalLm,
+  nextTokenLoss,
+  saveCausalLm,
+} from "../src/index.js";
 
 const fixtures = fileURLToPath(new URL("./fixtures/transformers", import.meta.url));
 
@@ -137,6 +154,39 @@ describe("lora", () => {
         expect.objectContaining({ code: "MP_INVALID_ARGUMENT", message: expect.stringMatching(candidates) }),
       );
     expect(() => lora({} as never)).toThrow(/takes a model/);
+  });
+
+  it("warns where a run goes on with another scale or dropout", async () => {
+    const resumed = async (options: LoraOptions) => {
+      const adapted = lora(model, options);
+      const messages: string[] = [];
+      const training = await trainer({
+        backend: await reference(),
+        precision: float32(),
+        params: { base, adapters: adapted.init(key(4)) },
+        frozen: { base: true },
+        loss: (all, batch: { readonly ids: Tensor }, context) =>
+          nextTokenLoss(adapted.apply(all.adapters, all.base, batch, context), batch.ids),
+        optimizer: sgd({ learningRate: 0.1 }),
+        onWarning: ({ type, message }) => void (type === "checkpoint" && messages.push(message)),
+      });
+      return { training, messages };
+    };
+    const { training } = await resumed({ alpha: 16, dropout: 0.1 });
+    const bytes = await training.saveBytes();
+    for (const [options, now] of [
+      [{ alpha: 32, dropout: 0.1 }, "lora(alpha 32 / 8, dropout 0.1)"],
+      [{ alpha: 16 }, "lora(alpha 16 / 8, dropout 0)"],
+      [{ alpha: 16, dropout: 0.1, useRslora: true }, "lora(alpha 16 / √8, dropout 0.1)"],
+      [{ alpha: 16, dropout: 0.1 }, undefined],
+    ] as const) {
+      const other = await resumed(options);
+      await other.training.loadBytes(bytes);
+      const difference = `params/adapters ${now} instead of lora(alpha 16 / 8, dropout 0.1)`;
+      expect(other.messages).toEqual(
+        now === undefined ? [] : [`loadBytes: goes on under other settings, ${difference}`],
+      );
+    }
   });
 
   it("refuses trees in the wrong order", () => {

@@ -15,7 +15,7 @@ const greedyOf = async (name: string): Promise<readonly number[]> =>
 
 /** @param bases how the engine can hold frozen weights */
 export function describeDecoder(open: () => Promise<Backend>, bases: readonly Base[]): void {
-  describe.each(["llama-grouped", "qwen3", "gpt2"])("%s", (name) => {
+  describe.each(["llama-grouped", "qwen3", "mistral", "gpt2"])("%s", (name) => {
     it("writes transformers' greedy tokens", async () => {
       const greedy = await greedyOf(name);
       const backend = await open();

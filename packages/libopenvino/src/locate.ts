@@ -20,8 +20,8 @@ export const libraryFolder = (environment: Environment): string =>
   join(cacheFolder(environment), `openvino-${RELEASE}`);
 
 /**
- * Locates the library of the C interface: the given path, the value of MP_OPENVINO, or the path where the command
- * installs it. Checks that it exists, because the loader opens the running program if it gets no path.
+ * Locates the library of the C interface: the given path, the value of MP_OPENVINO, or the path where the
+ * command installs it. Checks that the file exists. (A loader that gets no path opens the running program.)
  * @throws MP_BACKEND_UNAVAILABLE if there is none, MP_INVALID_ARGUMENT for a relative path
  */
 export function locateLibrary(given: string | undefined, environment: Environment): string {

@@ -3,7 +3,7 @@ import type { WheelArchive } from "@mp/wheels";
 
 const INCLUDE = "tensorflow/include";
 
-/** Folders below `include` that header names may be relative to: TSL and XLA moved between releases. */
+/** Folders below `include` that header names may be relative to, because TSL and XLA moved between releases. */
 export const HEADER_ROOTS: readonly string[] = ["", "external/local_tsl", "external/local_xla"];
 
 /** The headers that the addon's sources include. */
@@ -17,8 +17,8 @@ const FIRST: readonly string[] = [
 ];
 
 /**
- * Extracts the headers that the addon needs, with those that they include: 14 of the 12 000 in the wheel. An included
- * header that is not in the wheel belongs to the compiler, or to a preprocessor branch that is not taken.
+ * Extracts the headers that the addon needs, with the headers that these include: 14 of the 12 000 in the wheel. An
+ * included header that is not in the wheel belongs to the compiler, or to a preprocessor branch that is not taken.
  */
 export async function extractHeaders(wheel: WheelArchive, folder: string): Promise<number> {
   const done = new Set<string>();

@@ -22,7 +22,7 @@ export interface CachedLibrary {
   readonly origin: "index" | "file";
 }
 
-/** `wheel.json`: written last into a folder that appears complete, so its sizes are those of complete files. */
+/** Content of `wheel.json`, which is written last, so that the sizes in it are those of complete files. */
 interface CacheNote {
   readonly wheel: string;
   readonly version: string;
@@ -30,7 +30,7 @@ interface CacheNote {
   readonly libraries: Readonly<Record<string, number>>;
 }
 
-/** The folder in the user's cache. */
+/** The folder of this package in the user's cache. */
 export const cacheFolder = (environment: Readonly<Record<string, string | undefined>>): string =>
   own.cacheFolder("libtensorflow", environment);
 
@@ -38,7 +38,7 @@ export function libraryKey({ name, version }: WheelName, digest: string): string
   return `${name}-${version}-${digest.slice(0, 12)}`;
 }
 
-/** The library with this key, if all its parts are there. */
+/** Reads the cached library with this key; undefined if a part of it is missing. */
 export function readLibrary(cache: string, key: string): CachedLibrary | undefined {
   const folder = join(cache, key);
   try {
@@ -90,7 +90,7 @@ export async function unpackLibrary(options: {
       bavail * bsize,
       Object.values(libraries).reduce((sum, size) => sum + size, 0),
     );
-    // A library with this name that is already there lacks a part, or it would have been used.
+    // A library with this name that is already there lacks a part; otherwise it would have been used.
     await withdrawFolder(join(cache, key));
     await publishFolder(join(cache, key), async (partial) => {
       for (const file of LIBRARIES) await archive.extract(`tensorflow/${file}`, join(partial, "lib", file));

@@ -36,8 +36,8 @@ export function packagesFor(device: "cpu" | "cuda"): readonly string[] {
 }
 
 /**
- * Finds the first of the packages from folders that are searched in order, with their parents as for an `import`.
- * Ignores NODE_PATH, which `require` follows and which may lead into another project.
+ * Finds the first installed package of these names. Searches the folders in order, each with its parents as for an
+ * `import`. Ignores NODE_PATH, which `require` follows and which may lead into another project.
  */
 export function locatePackage(
   names: readonly string[],

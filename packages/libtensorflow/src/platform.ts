@@ -8,7 +8,7 @@ export interface Platform {
   readonly glibc: string | undefined;
 }
 
-/** Another way to a library, by platform: tfjs-node's own script downloads one on some platforms. */
+/** Remedies for unsupported platforms; on some, tfjs-node's own script downloads a library. */
 const OWN_LIBRARY: Readonly<Record<string, string>> = {
   "darwin/x64":
     "npm install @tensorflow/tfjs-node brings its own library there, let its install script run (TensorFlow 2.9.1)",

@@ -7,8 +7,8 @@ export const DEFAULT_RELEASE = "2.21.0";
 export const OLDEST_RELEASE = "2.12.0";
 
 /**
- * The CPython version whose wheel is downloaded. Any version would do: the libraries are the same, and no Python code
- * runs.
+ * The CPython version whose wheel is downloaded. Any version would do, because the libraries are the same, and no
+ * Python code runs.
  */
 export const PYTHON = "3.11";
 

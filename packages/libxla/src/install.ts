@@ -3,7 +3,7 @@ import { installPinned, type PinnedOptions, type Report } from "@mp/wheels";
 import { releaseFolder } from "./locate.js";
 import { PLUGIN_FILE, RELEASES, type ReleaseName, VERSION } from "./release.js";
 
-/** What compiling and computing takes of the wheels: libraries, tools of these names, and the licenses. */
+/** Files of the wheels that compiling and computing need: libraries, tools of these names, and the licenses. */
 const PLACES: readonly RegExp[] = [
   /^jax_plugins\/.*\.so$/,
   /^nvidia\/.*\/lib\/(?!libnvvm).*\.so(\.\d+)*$/,
@@ -18,8 +18,10 @@ export function install(name: ReleaseName, options: PinnedOptions, report: Repor
   return installPinned(
     {
       title: `XLA ${VERSION} (${name})`,
-      wheels: wheels.map((wheel) => ({
-        ...wheel,
+      wheels: wheels.map(([project, version, sha256]) => ({
+        project,
+        version,
+        sha256,
         placeOf: (file) => (PLACES.some((place) => place.test(file)) ? file : undefined),
       })),
       command: "mp-libxla",

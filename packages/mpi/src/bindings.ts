@@ -73,7 +73,7 @@ interface Numbers<A> {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** Makes an array for a library to write to. V8 may move the memory of a small array without a buffer. */
+/** Makes an array for a library to write to, on a buffer, as V8 may move a small array's memory without one. */
 export function cells<A>(type: Numbers<A>, length = 1): A {
   return new type(new ArrayBuffer(length * type.BYTES_PER_ELEMENT));
 }

@@ -3,8 +3,8 @@ import { MpError } from "@mp/graph";
 import koffi from "koffi";
 
 /**
- * Ends the process at once, without exit handlers, because a library's may wait for other ranks. The launcher sees
- * that the rank ended without MPI_Finalize, and ends the others.
+ * Ends the process at once, without exit handlers, because those of a library may wait for other ranks. The launcher
+ * sees that the rank ended without MPI_Finalize, and ends the other ranks.
  */
 export function endProcess(code: number): never {
   exitNow ??= koffi.load(null).func("_exit", "void", ["int"]);
@@ -22,13 +22,13 @@ export function sayLast(rank: number, size: number, error: unknown): void {
   try {
     writeSync(2, `rank ${rank} of ${size}: ${text}\n`);
   } catch {
-    // Nobody reads it; the exit code remains.
+    // Nobody reads standard error; the exit code remains.
   }
 }
 
 const PAUSE_MS = 500;
 
-/** Gives the launcher time to pass on the last line: MPICH's drops unread output if a rank aborts the job. */
+/** Gives the launcher time to pass on the last line, as MPICH's launcher drops unread output if a rank aborts. */
 export function pauseForLauncher(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
 }

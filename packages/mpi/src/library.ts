@@ -40,7 +40,7 @@ function growStacks(): void {
       async_stack_size: Math.max(async_stack_size, STACK_BYTES),
     });
   } catch {
-    // Other code used koffi first, and its sizes stay.
+    // Other code used koffi first; the stack sizes stay as they are.
   }
 }
 

@@ -11,7 +11,7 @@ export const MPI_COMMAND: string = mpiCommand(import.meta.url);
 /** The command that installs MPI's library. */
 export const INSTALL_COMMAND: string = `${MPI_COMMAND} install`;
 
-/** Name of the library with its number: wheels store symbolic links as text, so `libmpi_abi.so` is not a library. */
+/** The library's full name. Wheels store symbolic links as text, so `libmpi_abi.so` is not a library. */
 export const LIBRARY_FILE = "libmpi_abi.so.1";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,8 +28,8 @@ export const notInstalled = (message: string, details: object = {}, cause?: unkn
   });
 
 /**
- * Locates MPI's library: the given path, the value of MP_MPI_LIBRARY, or the path where `mp-mpi install` puts it.
- * Checks that it exists, because the system's loader opens the running program if it gets no path.
+ * Locates MPI's library: the given path, the value of MP_MPI_LIBRARY, or the path where `mp-mpi install` puts
+ * it. Checks that the file exists. (A loader that gets no path opens the running program.)
  * @throws MP_BACKEND_UNAVAILABLE if there is none, MP_INVALID_ARGUMENT for a relative path
  */
 export function locateLibrary(given: string | undefined, environment: Environment): string {

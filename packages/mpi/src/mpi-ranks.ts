@@ -5,7 +5,7 @@ import { endProcess, pauseForLauncher, sayLast } from "./end-process.js";
 import { checkCode, type MpiLibrary } from "./library.js";
 import { waitFor } from "./wait.js";
 
-/** The collectives; a collective's index is its number in the headers that ranks exchange first. */
+/** The collectives; their indices identify them in the headers that ranks exchange first. */
 const COLLECTIVES = ["allReduce", "allGather", "broadcast", "barrier", "dispose"] as const;
 type Collective = (typeof COLLECTIVES)[number];
 /** Two 64-bit numbers: the collective, and the number of bytes that this rank brings. */
@@ -55,7 +55,7 @@ export class MpiRanks implements Ranks {
   allReduce(values: Float32Array): Promise<void> {
     return this.#enqueue(async () => {
       await this.#meet("allReduce", values.byteLength);
-      // Through its buffer: V8 may move the memory of a small array whose buffer was never asked for.
+      // A view of the buffer, because V8 may move the memory of a small array whose buffer was never accessed.
       const memory = new Float32Array(values.buffer, values.byteOffset, values.length);
       const { Iallreduce_c } = this.#library.functions;
       const { IN_PLACE, FLOAT, SUM, COMM_WORLD } = ABI;
@@ -119,7 +119,7 @@ export class MpiRanks implements Ranks {
 
   /**
    * Waits for pending collectives and all ranks, then leaves MPI, which no process can rejoin. Idempotent; any other
-   * use afterwards throws MP_DISPOSED. Does nothing after a failed collective: the end of the process aborts the job.
+   * use afterwards throws MP_DISPOSED. Does nothing after a failed collective, as the process's end aborts the job.
    */
   dispose(): Promise<void> {
     if (this.#failure !== undefined) return Promise.resolve();
@@ -139,7 +139,7 @@ export class MpiRanks implements Ranks {
   }
 
   #enqueue<T>(collective: () => Promise<T>): Promise<T> {
-    // What is called from now on would come after MPI_Finalize.
+    // A collective that is called after `dispose` would run after MPI_Finalize.
     if (this.#leaving === undefined || this.#failure !== undefined) return this.#append(collective);
     return Promise.reject(new MpError("MP_DISPOSED", "ranks: used after dispose"));
   }
@@ -208,7 +208,7 @@ export class MpiRanks implements Ranks {
     return endProcess(1);
   }
 
-  /** Remembers an uncaught error: Node prints it only after the handlers of `exit`, which end the process here. */
+  /** Remembers an uncaught error, since Node prints it only after the `exit` handlers, which end the process here. */
   readonly #onUncaught = (error: unknown): void => {
     this.#uncaught = { error };
   };

@@ -9,12 +9,12 @@ import { MpiRanks } from "./mpi-ranks.js";
 
 export interface MpiOptions {
   /**
-   * Absolute path of a library with MPI's standard ABI. Default: MP_MPI_LIBRARY, or what `npx --no mp-mpi install` installed.
+   * Absolute path of a library with MPI's standard ABI. Default: MP_MPI_LIBRARY, or that of `npx --no mp-mpi install`.
    */
   readonly library?: string;
   /**
-   * Time limit of a wait for the other ranks, in milliseconds. Beyond it the process ends with exit code 1, and the
-   * launcher ends the others. Default 600 000, because a rank may evaluate or save while the others wait.
+   * Time limit of a wait for the other ranks, in milliseconds. After that time the process ends with exit code 1, and
+   * the launcher ends the other processes. Default 600 000, because a rank may evaluate or save while the others wait.
    */
   readonly timeoutMs?: number;
   /** Called with each warning. Default: a line on standard error. */
@@ -27,7 +27,7 @@ const TIMEOUT_MS = 600_000;
  * Joins the MPI job in which `npx --no mp-mpi run`, `mpiexec` or `srun` started this process; a process started alone
  * is rank 0 of 1. Can be called once in a process. Without `dispose`, the end of the process aborts the job, so that
  * the others do not wait forever.
- * @throws MP_BACKEND_UNAVAILABLE if there is no library, or the launcher is another MPI's
+ * @throws MP_BACKEND_UNAVAILABLE if there is no library, or the launcher belongs to another MPI
  * @throws MP_BACKEND_FAILED if MPI does not start
  * @throws MP_INVALID_ARGUMENT for an invalid option, or if MPI was started in this process before
  * @example

@@ -1,18 +1,18 @@
 /**
- * Waits for MPI, which makes progress only while one of its functions runs: tests a request in bursts, and lets the event
- * loop run between them.
+ * Waits for MPI, which makes progress only while one of its functions runs. So a wait tests a request in bursts, and
+ * lets the event loop run between the bursts.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
 /** Duration of a burst of tests, after which timers and sockets of the program are served. */
 const BURST_MS = 0.2;
-/** Time after which a wait that may sleep does so between bursts, which leaves the core to ranks that compute. */
+/** Time after which a wait may sleep between bursts, to leave the core to ranks that compute. */
 const EAGER_MS = 20;
 const SLEEP_MS = 1;
 
 export interface Wait {
   readonly test: () => boolean;
-  /** False while data move: each burst of tests moves some, and pauses would slow that down. */
+  /** False while data move, because each burst of tests moves some data, and pauses would slow this down. */
   readonly maySleep: boolean;
   readonly timeoutMs: number;
   /** Called when the time is over; does not return. */

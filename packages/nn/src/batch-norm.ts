@@ -9,13 +9,13 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 
 export type BatchNormParameters = { readonly scale: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 
-/** Running statistics, [channels] each. */
+/** Running mean and variance, [channels] each. */
 export type BatchNormState = { readonly mean: HostTensor<"f32">; readonly variance: HostTensor<"f32"> };
 
 export interface BatchNormOptions {
   /**
-   * Fraction of the running statistics that a step keeps, as in Keras and Flax; PyTorch's momentum is 1 minus this.
-   * Default 0.9.
+   * Fraction of the running statistics that each step keeps, as in Keras and Flax; PyTorch's momentum is 1
+   * minus this. Default 0.9.
    */
   readonly momentum?: number;
   /** Added to the variance; default 1e-5. */
@@ -31,10 +31,10 @@ const BATCH_NORM = {
 };
 
 /**
- * Batch normalization (Ioffe and Szegedy, arXiv 1502.03167): normalizes over all axes but the channels, by the
- * batch's statistics in training and by running ones otherwise. Statistics are f32 under any policy; the running
- * variance is unbiased, as in PyTorch. They are model state: `apply` returns `[y, newState]`, and a skipped step
- * leaves them unchanged.
+ * Batch normalization (Ioffe and Szegedy, arXiv 1502.03167): normalizes over all axes but the channels, by
+ * the batch's statistics in training and by running statistics otherwise. Statistics are f32 under any
+ * policy; the running variance is unbiased, as in PyTorch. The running statistics are model state: `apply`
+ * returns `[y, newState]`, and a skipped step leaves them unchanged.
  * @throws MP_INVALID_ARGUMENT for a size below 1, a momentum outside 0 … 1 or an epsilon below 0
  */
 export function batchNorm(
@@ -59,8 +59,8 @@ export function batchNorm(
 }
 
 /**
- * Permutations that move the channels to the second axis and back; undefined if they are there already. @throws
- * MP_SHAPE_MISMATCH
+ * Permutations that move the channels to the second axis and back; undefined if they are the second axis.
+ * @throws MP_SHAPE_MISMATCH
  */
 function secondAxis(
   x: Tensor,

@@ -18,7 +18,7 @@ export function expectLabels(what: string, logits: Tensor, labels: Tensor): numb
   );
 }
 
-/** Advice for a wrong shape: PyTorch has classes in the second axis, like channels; one-hot labels have all axes. */
+/** Advice for a wrong shape: PyTorch's classes are on the second axis; one-hot labels have all axes. */
 function remedy({ shape: given }: Tensor, { shape }: Tensor): string {
   if (given.length > 0 && given.join() === shape.join()) {
     return "labels are class numbers, not one-hot rows: pass argMax(labels)";

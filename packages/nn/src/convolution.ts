@@ -11,7 +11,7 @@ import { coreWindow, type WindowOptions, windowTable } from "./window-options.js
 export type ConvolutionParameters = { readonly kernel: HostTensor<"f32">; readonly bias: HostTensor<"f32"> };
 export type UnbiasedConvolutionParameters = Omit<ConvolutionParameters, "bias">;
 
-/** Options of convolutions; strides default to 1. */
+/** Options of convolutions; the stride is 1 by default. */
 export interface ConvolutionOptions extends WindowOptions {
   /** Number of channel groups, each convolved separately; default 1. */
   readonly groups?: number;
@@ -22,7 +22,7 @@ export interface ConvolutionOptions extends WindowOptions {
 }
 
 export interface TransposedConvolutionOptions extends ConvolutionOptions {
-  /** Elements added at the end of each axis, fewer than its stride; default 0. Not with padding `same`. */
+  /** Elements added at the end of each axis, fewer than the stride; default 0. Not allowed with padding `same`. */
   readonly outputPadding?: number | readonly number[];
 }
 
@@ -39,9 +39,9 @@ const CONV = {
 const EXAMPLE = { example: '{ padding: "same" }' };
 
 /**
- * A convolution with channels first: [batch, inputs, d…] to [batch, outputs, o…]. A kernel size of one number is
- * square; `[3]` and `[3, 3, 3]` are kernels over one and three axes.
- * @throws MP_INVALID_ARGUMENT for sizes below 1, groups that do not divide both, or unknown options
+ * A convolution with channels first: [batch, inputs, d…] to [batch, outputs, o…]. A `size` of one number
+ * makes square kernels; `[3]` and `[3, 3, 3]` make kernels with one and three spatial axes.
+ * @throws MP_INVALID_ARGUMENT for sizes below 1, groups that do not divide inputs and outputs, or unknown options
  */
 export function convolution(
   inputs: number,
@@ -141,8 +141,8 @@ function convolutionLayer(
 }
 
 /**
- * Adds one number per channel in a separate addition, as in `dense`: an engine with native half arithmetic rounds the
- * convolution first, and an engine that must add before rounding convolves in f32.
+ * Adds the bias of each channel by an operator of its own, as in `dense`. With native arithmetic in a half dtype, the
+ * engine has rounded the convolution before; an engine that must add before rounding convolves in f32.
  */
 function addBias(y: Tensor, bias: Tensor | undefined): Tensor {
   if (bias === undefined) return y;
@@ -154,7 +154,7 @@ const coreOptions = (options: ConvolutionOptions): ConvOptions => ({
   group: options.groups ?? 1,
 });
 
-/** The kernel's size along each axis. @throws MP_INVALID_ARGUMENT for sizes below 1 */
+/** The kernel size along each axis. @throws MP_INVALID_ARGUMENT for sizes below 1 */
 function readTaps(
   layer: string,
   channels: Readonly<Record<string, number>>,

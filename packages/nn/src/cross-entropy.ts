@@ -6,6 +6,7 @@ import {
   equal,
   gather,
   type LikelihoodOptions,
+  literal,
   logSoftmax,
   mul,
   neg,
@@ -19,12 +20,13 @@ import {
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike, expectLabels } from "./check-tensor.js";
 import { meanBy } from "./loss-reduction.js";
+import { weighedMean } from "./loss-weight.js";
 import { anything, reduction } from "./option-kinds.js";
 
 export interface CrossEntropyOptions extends LikelihoodOptions {
   /**
-   * Weights of the labels, float or bool, in the labels' shape; 0 for padding. The mean divides by the total weight,
-   * which includes the class `weights`, and is 0 if that is 0. With `none` each loss is multiplied by its weight.
+   * Weights of the labels, float or bool, in the labels' shape; 0 for padding. The mean divides by the total
+   * weight, class `weights` included, and is 0 if the total is 0. `none` multiplies each loss by its weight.
    */
   readonly sampleWeights?: Tensor;
   /** Fraction of each target that is spread over all classes (Szegedy et al. 2015), 0 … 1; default 0. */
@@ -35,15 +37,15 @@ const CROSS_ENTROPY = {
   labelSmoothing: withDefault(0, checks.share),
   reduction: checks.optional(reduction),
   sampleWeights: anything,
-  // Core checks them with the tensors.
+  // Core checks these two options together with the tensors.
   ignoreIndex: anything,
   weights: anything,
 };
 
 /**
  * Cross entropy of logits [..., classes] against labels i32 or i64 [...]: the mean over all labels that are not
- * ignored. It is computed in f32 through log-softmax under any policy. `reduction: "none"` gives [n], one for each
- * label in row-major order.
+ * ignored. The loss is computed in f32, through log-softmax, under any policy. `reduction: "none"` gives [n], one loss
+ * for each label in row-major order.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, or a smoothing outside 0 … 1; MP_SHAPE_MISMATCH
  *   unless labels have the logits' shape without the last axis
  */
@@ -64,23 +66,33 @@ export function softmaxCrossEntropy(
     labelSmoothing === 0
       ? softmaxCrossEntropyLoss(rows, classOf, by)
       : smoothEntropy(rows, classOf, by, labelSmoothing);
-  if (sampleWeights === undefined) return entropy(likelihood);
+  const { reduction: kind = "mean", ignoreIndex, weights } = likelihood;
+  const weight = (own?: Tensor): Tensor => {
+    const ofLabels = labelWeights(classOf, countMask(classOf, ignoreIndex), weights);
+    const both = own === undefined || ofLabels === undefined ? (own ?? ofLabels) : mul(own, ofLabels);
+    return both === undefined ? literal(classOf.shape[0] ?? 1) : reduceSum(both);
+  };
+  if (sampleWeights === undefined) {
+    if (kind !== "mean") return entropy(likelihood);
+    const isUneven = ignoreIndex !== undefined || weights !== undefined;
+    return weighedMean({ isUneven, weight }, () => entropy(likelihood));
+  }
   expectAlike("softmaxCrossEntropy", { labels, sampleWeights });
   const own = reshape(cast(sampleWeights, "f32"), [-1]);
   const each = mul(entropy({ ...likelihood, reduction: "none" }), own);
-  const { reduction: kind = "mean", ignoreIndex, weights } = likelihood;
   if (kind === "none") return each;
   const sum = reduceSum(each);
   if (kind === "sum") return sum;
-  const ofLabels = labelWeights(classOf, countMask(classOf, ignoreIndex), weights);
-  return meanBy(sum, reduceSum(ofLabels === undefined ? own : mul(own, ofLabels)));
+  return weighedMean({ isUneven: true, weight: () => weight(own) }, () => meanBy(sum, weight(own)));
 }
 
-/** A bool mask of the labels that count; undefined if all do. */
+/** A bool mask of the labels that are not ignored; undefined without `ignoreIndex`. */
 const countMask = (labels: Tensor, ignoreIndex: number | undefined): Tensor | undefined =>
   ignoreIndex === undefined ? undefined : not(equal(labels, ignoreIndex));
 
-/** (1 - s) times the entropy against the label plus s times its mean over all classes; weights as in PyTorch. */
+/**
+ * (1 - s) · entropy of the label + s · mean entropy of all classes for smoothing s, weighted as in PyTorch.
+ */
 function smoothEntropy(
   logits: Tensor,
   labels: Tensor,
@@ -101,7 +113,7 @@ function smoothEntropy(
   return div(sum, own === undefined ? (labels.shape[0] ?? 1) : reduceSum(own));
 }
 
-/** The weight of each label by its class, 0 if it is ignored; undefined if all weigh 1. */
+/** The weight of each label: that of its class, or 0 if it is ignored; undefined if all weights are 1. */
 function labelWeights(
   labels: Tensor,
   counts: Tensor | undefined,

@@ -32,8 +32,8 @@ import { invalid, mismatch } from "./errors.js";
 import { REDUCTION, type ReductionOptions, reduceLoss } from "./loss-reduction.js";
 
 /**
- * Options of `ctcLoss`; samples are sequences. `mean` (default) first divides the loss of each sequence by its number
- * of labels, as in PyTorch.
+ * Options of `ctcLoss`; a sample is a sequence. `mean` (default) first divides the loss of each sequence by
+ * the number of its labels, as in PyTorch.
  */
 export interface CtcLossOptions extends ReductionOptions {
   /** The blank class; default 0. */
@@ -60,14 +60,14 @@ const CTC_LOSS = {
   ...REDUCTION,
 };
 
-/** Stands for log 0, but is finite, so that differences and gradients are finite. */
+/** Replaces log 0 by a finite number, so that differences and gradients are finite. */
 const NEVER = -1e30;
 const IN_F32 = castingPolicy({ compute: "f32" });
 
 /**
- * Connectionist temporal classification (Graves et al. 2006): the negative log-likelihood of a label sequence over
- * all its alignments with the time steps of logits [time, batch, classes]. Computed in f32 under any policy, by a
- * loop.
+ * Connectionist temporal classification (Graves et al. 2006): the negative log-likelihood of a label sequence
+ * over all alignments with the time steps of logits [time, batch, classes]. Computed in f32 under any policy,
+ * by a loop over time.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a blank that is not a class
  * @throws MP_SHAPE_MISMATCH for logits that are not [time, batch, classes], or targets of another batch size
  */
@@ -92,7 +92,7 @@ export function ctcLoss(logits: Tensor, targets: CtcTargets, options: CtcLossOpt
   return reduceLoss("ctcLoss", isMean ? div(each, maximum(cast(labelLengths, "f32"), 1)) : each, read);
 }
 
-/** The log-likelihoods [batch]: the forward variables (eq. 6 of the paper), in logarithms, at each sequence's end. */
+/** The log-likelihoods [batch]: logarithms of the forward variables (eq. 6) at the end of each sequence. */
 function logLikelihood(
   logProbabilities: Tensor,
   labels: Tensor,
@@ -136,7 +136,7 @@ function logLikelihood(
   return logSumExp([last(0), label]);
 }
 
-/** Whether the path may skip the blank before a state: its label differs from the previous label. */
+/** Whether the path may skip the blank before each state, that is, whether its label differs from the label before. */
 function skips(path: Tensor, blank: number): Tensor {
   const [batch = 0, states = 0] = path.shape;
   if (states < 3) return expand(constant(tensor(Uint8Array.of(0), [1, 1], "bool")), [batch, states]);
@@ -148,7 +148,7 @@ function skips(path: Tensor, blank: number): Tensor {
   return and(isLabel, not(equal(path, before)));
 }
 
-/** Shifts states by `by` positions and fills in states of probability 0. */
+/** Shifts states to the right by `by` positions; the states that enter have probability 0. */
 function shift(x: Tensor, by: number): Tensor {
   const [batch = 0, states = 0] = x.shape;
   const never = expand(literal(NEVER), [batch, Math.min(by, states)]);

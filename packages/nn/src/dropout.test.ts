@@ -1,7 +1,15 @@
 import {
+  bfloat16,
+  castingPolicy,
+  float16,
   float32,
+  foldIn,
   type HostTensor,
   key,
+  mixedBfloat16,
+  mixedFloat16,
+  ones,
+  type Precision,
   remat,
   sgd,
   type Tensor,
@@ -10,7 +18,7 @@ import {
   valueAndGrad,
   zeros,
 } from "@mp/core";
-import { expand, literal, mul, reduceMean, reduceSum } from "@mp/core/ops";
+import { cast, equal, expand, less, literal, mul, randomUniform, reduceMean, reduceSum } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import { setRandomCounter } from "@mp/graph/internal";
 import { describe, expect, it } from "vitest";
@@ -61,6 +69,39 @@ describe("dropout", () => {
     // Two layers in a row drop independently: a quarter is left.
     const left = numbers(two.both).filter((x) => x !== 0).length / SIZE;
     expect(Math.abs(left - 0.25)).toBeLessThan(5 * Math.sqrt((0.25 * 0.75) / SIZE));
+  });
+
+  it.each([
+    float32(),
+    mixedFloat16(),
+    mixedBfloat16(),
+    float16(),
+    bfloat16(),
+    ...(["f16", "bf16"] as const).flatMap((compute) =>
+      [{ scopes: { dropout: "low" } }, { ops: { Mul: "low" } }].map((low) => ({
+        ...mixedFloat16(),
+        policy: castingPolicy({ compute, ...low } as Parameters<typeof castingPolicy>[0]),
+      })),
+    ),
+  ] as readonly Precision[])("drops half of the elements under $policy", async (precision) => {
+    const training = await trainer({
+      backend: await reference(),
+      params: { w: ones([SIZE]) },
+      optimizer: sgd({ learningRate: 0 }),
+      precision,
+      onWarning: () => {},
+      seed: 1,
+      loss: ({ w }, _batch, { key: stream, ...context }) => {
+        const share = (x: Tensor): Tensor => reduceMean(cast(x, "f32"));
+        const dropped = equal(dropout(0.5).apply({}, w, { ...context, key: key(5) }), 0);
+        const below1 = share(less(randomUniform(foldIn(stream, "u"), [SIZE]), 1));
+        return { loss: cast(reduceMean(w), "f32"), metrics: { below1, dropped: share(dropped) } };
+      },
+    });
+    const { metrics } = await training.step({});
+    // A pure policy rounds the metric to a half dtype.
+    expect(metrics["dropped"]).toBeCloseTo(maskOf(0.5).filter((x) => x === 0).length / SIZE, 2);
+    expect(metrics["below1"]).toBe(1);
   });
 
   it("does nothing at rate 0 or in evaluation", () => {

@@ -5,9 +5,9 @@ import { invalid } from "./errors.js";
 import type { Layer, LayerContext, Nothing } from "./layer.js";
 
 /**
- * In training, zeroes elements with probability `rate` and scales the rest by 1 / (1 - rate) (Srivastava et al. 2014,
- * inverted). The mask depends only on key, scope and step: recomputation, retries and resumed runs see the same one
- * on every engine.
+ * In training, zeroes elements with probability `rate` and scales the others by 1 / (1 - rate) (Srivastava et
+ * al. 2014, inverted). The mask depends only on key, scope and step: recomputation, retries and resumed runs
+ * get the same mask on every engine.
  * @throws MP_INVALID_ARGUMENT for a rate that is not at least 0 and below 1, or training without a context
  */
 export function dropout(rate: number): Layer<Nothing> {

@@ -9,7 +9,7 @@ export type EmbeddingParameters = { readonly table: HostTensor<"f32"> };
 
 const EMBEDDING = { table: withDefault(uniform(0.05), initializer) };
 
-/** Looks up rows of a [vocabulary, size] table at i32 indices: [...] to [..., size]. Default start: uniform ±0.05. */
+/** Looks up rows of a [vocabulary, size] table at i32 indices: [...] to [..., size]. Default table: uniform ±0.05. */
 export function embedding(
   vocabulary: number,
   size: number,

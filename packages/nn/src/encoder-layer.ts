@@ -18,7 +18,7 @@ export type EncoderLayerParameters = {
   readonly norm: LayerNormParameters;
 };
 
-/** A sequence with an attention mask. */
+/** An input sequence with an attention mask. */
 export interface EncoderInput {
   /** [batch, time, size] */
   readonly x: Tensor;
@@ -29,16 +29,18 @@ export interface EncoderInput {
 export interface EncoderLayerOptions {
   /** Whether positions attend only to themselves and earlier ones, as in a language model; default false. */
   readonly isCausal?: boolean;
+  /** Whether the layer calls the operator `attention`, which has no dropout of weights; default false. */
+  readonly fused?: boolean;
   /** Width of the feed-forward network; default 4 · size. */
   readonly hidden?: number;
-  /** Dropout rate, in training, of the attention weights and of both parts' outputs; default 0. */
+  /** Dropout rate in training of attention weights and of both parts' outputs (see `norm`); default 0. */
   readonly dropout?: number;
   /**
-   * `post` (default) normalizes after each residual sum, as BERT does. `pre` normalizes each part's input instead:
-   * deep stacks then train without warm-up, but need one more `layerNorm` at their end.
+   * `post` (default) normalizes after the residual sum of each part, attention and feed-forward, as in BERT. `pre`
+   * normalizes each part's input; deep stacks then train without warm-up, but need a final `layerNorm`.
    */
   readonly norm?: "post" | "pre";
-  /** GELU's formula: `tanh` (default; `gelu_new` in Hugging Face), or `none`, the exact one, as in today's BERTs. */
+  /** GELU's formula: `tanh` (default; `gelu_new` in Hugging Face), or `none` for the exact formula, as in BERT. */
   readonly approximate?: "none" | "tanh";
   /** Epsilon of both normalizations, at least 0; default 1e-5. BERT's is 1e-12. */
   readonly epsilon?: number;
@@ -48,6 +50,7 @@ export interface EncoderLayerOptions {
 
 const ENCODER_LAYER = {
   isCausal: withDefault(false, checks.truth),
+  fused: withDefault(false, checks.truth),
   hidden: (what: string, value: unknown) => void (value === undefined || integers(1)(what, value)),
   dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
   norm: withDefault("post" as const, checks.oneOf("post", "pre")),
@@ -57,9 +60,9 @@ const ENCODER_LAYER = {
 };
 
 /**
- * A layer of a transformer's encoder (Vaswani et al., arXiv 1706.03762; BERT, arXiv 1810.04805): self-attention and a
- * feed-forward network with GELU, both residual and normalized. It keeps the shape [batch, time, size]. Takes a
- * tensor, or `{ x, mask }`. To keep only its input for the backward pass, wrap `apply` in `remat`.
+ * A transformer encoder layer (Vaswani et al., arXiv 1706.03762; BERT, arXiv 1810.04805): self-attention and
+ * a feed-forward network with GELU, both residual and normalized. Keeps the shape [batch, time, size]. Takes
+ * a tensor, or `{ x, mask }`. To keep only its input for the backward pass, wrap `apply` in `remat`.
  * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, or invalid options;
  *   MP_SHAPE_MISMATCH for other inputs
  */
@@ -70,12 +73,13 @@ export function encoderLayer(
 ): Layer<EncoderLayerParameters, Tensor | EncoderInput> {
   checkSizes("encoderLayer", { size, heads });
   const read = readOptions("encoderLayer", options, ENCODER_LAYER, { example: "{ dropout: 0.1 }" });
-  const { hidden = 4 * size, isCausal, kernel, approximate, epsilon } = read;
+  const { hidden = 4 * size, isCausal, fused, kernel, approximate, epsilon } = read;
   const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const attention = multiHeadAttention(size, heads, {
     isCausal,
+    fused,
     kernel,
-    ...(read.dropout === undefined ? {} : { dropout: read.dropout }),
+    ...(read.dropout === undefined || fused ? {} : { dropout: read.dropout }),
   });
   const expand = dense(size, hidden, { kernel });
   const contract = dense(hidden, size, { kernel });

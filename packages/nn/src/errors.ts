@@ -1,4 +1,4 @@
-/** Errors of layers and models, by their code. */
+/** Makes the errors of layers and models. */
 import { MpError } from "@mp/core";
 
 type Details = Readonly<Record<string, unknown>>;

@@ -4,11 +4,11 @@ import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike, expectFloatLogits } from "./check-tensor.js";
 import { REDUCTION, type ReductionOptions, reduceLoss } from "./loss-reduction.js";
 
-/** Options of `sigmoidFocalLoss`. A detector uses the reduction `sum` and divides by the number of matched boxes. */
+/** Options of `sigmoidFocalLoss`. For a detector, use `sum` and divide by the number of matched boxes. */
 export interface FocalLossOptions extends ReductionOptions {
-  /** Weight of targets 1; targets 0 have weight 1 - alpha. Default 0.25; 0.5 weights both equally. */
+  /** Weight of targets 1; targets 0 have the weight 1 - alpha. Default 0.25; with 0.5, both are equal. */
   readonly alpha?: number;
-  /** How strongly well-classified elements are down-weighted; 0 for not at all, default 2. */
+  /** Exponent that lowers the weight of well-classified elements; 0 leaves their weight unchanged. Default 2. */
   readonly gamma?: number;
 }
 
@@ -22,9 +22,10 @@ const FOCAL_LOSS = {
 };
 
 /**
- * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 or 0 (a float, an
- * integer or bool): cross entropy times (1 - p)^gamma, where p is the probability of the true class. Computed in f32
- * under any policy, the factor through softplus: accurate for logits of any size.
+ * Focal loss (Lin et al., arXiv 1708.02002) of logits [...] against targets of the same shape, 1 or 0 (a
+ * float, an integer or bool): cross entropy times (1 - p)^gamma, where p is the probability of the true
+ * class. Computed in f32 under any policy. The power is computed from softplus, so that it is accurate for
+ * logits of any size.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or an option out of range, MP_DTYPE_MISMATCH for
  *   logits that are not floats, MP_SHAPE_MISMATCH for shapes that differ
  */

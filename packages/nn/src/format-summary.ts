@@ -1,9 +1,9 @@
 import type { ModelSummary } from "./summary.js";
 
-/** Largest number of characters of a row of the table. */
+/** Largest number of characters in a row of the table. */
 const WIDTH = 100;
 
-/** Formats the summary as a table of at most 100 columns, with the memory by kind. */
+/** Formats a summary as a table of at most 100 characters per row, followed by the memory by kind. */
 export function formatSummary({ layers, parameters, frozen, memory }: ModelSummary): string {
   const rows = layers.map((each) => [
     layerName(each),
@@ -41,14 +41,14 @@ export function formatSummary({ layers, parameters, frozen, memory }: ModelSumma
   ].join("\n");
 }
 
-/** The name of a layer. One without its own scope, such as a plain function, has its name after its index: `1 relu`. */
+/** The name of a layer in the table. A layer without its own scope, such as a function, is named `1 relu`. */
 function layerName({ layer, label = "" }: ModelSummary["layers"][number]): string {
   if (layer === "") return "(outside layers)";
   const [, name] = /(?:^|\/)\d+ ([^/]+)$/.exec(label) ?? [];
   return name === undefined ? layer : `${layer} ${name}`;
 }
 
-/** Cuts off the beginning of a long path, whose end says more. */
+/** Truncates the beginning of a long path, because its end says more. */
 const shorten = (cell: string, width: number): string =>
   cell.length <= width ? cell : `…${cell.slice(cell.length - width + 1)}`;
 

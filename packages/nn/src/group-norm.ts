@@ -10,8 +10,8 @@ export type GroupNormParameters = { readonly scale: HostTensor<"f32">; readonly 
 const GROUP_NORM = { epsilon: withDefault(1e-5, epsilonKind) };
 
 /**
- * Group normalization (Wu and He, arXiv 1803.08494): normalizes each example over groups of channels, the second axis.
- * Statistics are f32 under any policy. With as many groups as channels it is instance normalization.
+ * Group normalization (Wu and He, arXiv 1803.08494) of each example over groups of channels, the second axis.
+ * Statistics are f32 under any policy. With as many groups as channels, it is instance normalization.
  * @throws MP_INVALID_ARGUMENT for groups that do not divide the channels, or an epsilon below 0
  */
 export function groupNorm(

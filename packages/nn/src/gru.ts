@@ -10,22 +10,23 @@ import {
   projectInputs,
   type RecurrenceOptions,
   type RecurrentParameters,
+  withState,
 } from "./recurrent.js";
 
 /**
- * The gates lie along the last axis in the order reset, update, candidate. For the first two, `bias` is the sum of
- * the two biases in other libraries.
+ * The gates are stacked along the last axis, in the order reset, update, candidate. For reset and update,
+ * `bias` is the sum of the two biases that other libraries have.
  */
 export type GruParameters = RecurrentParameters & {
-  /** Bias [cells] of the candidate's recurrent part, inside the reset gate. */
+  /** Bias [cells] of the candidate's recurrent product, which the reset gate scales too. */
   readonly recurrentBias: HostTensor<"f32">;
 };
 
 export interface GruSequence {
   /** [time, batch, inputs] */
   readonly x: Tensor;
-  /** [batch, cells] */
-  readonly hidden: Tensor;
+  /** [batch, cells]; default zeros. */
+  readonly hidden?: Tensor;
 }
 
 export interface GruResult {
@@ -51,7 +52,7 @@ const GRU = {
 
 /**
  * A gated recurrent unit over time (Cho et al., arXiv 1406.1078, with the reset gate after the product, as in PyTorch
- * and cuDNN). One product before the loop projects the inputs of all steps.
+ * and cuDNN), of x [time, batch, inputs] or `{ x, hidden }`. One product before the loop projects the inputs of all steps.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or
  *   a state that is not [batch, cells]
  */
@@ -59,7 +60,7 @@ export function gru(
   inputs: number,
   cells: number,
   options: GruOptions = {},
-): Layer<GruParameters, GruSequence, GruResult> {
+): Layer<GruParameters, Tensor | GruSequence, GruResult> {
   checkSizes("gru", { inputs, cells });
   const { kernel, recurrent, ...recurrence } = readOptions("gru", options, GRU, {
     example: "{ kernel: heNormal }",
@@ -71,8 +72,9 @@ export function gru(
       ...initRecurrent(key, gates, { input: kernel, recurrent }),
       recurrentBias: zeros([cells]),
     }),
-    apply: (parameters, { x, hidden }) =>
+    apply: (parameters, input) =>
       scope("gru", () => {
+        const { x, hidden } = withState<Required<GruSequence>>("gru", gates, input, (hidden) => ({ hidden }));
         const sequence = projectInputs("gru", gates, parameters, x, { hidden });
         const result = overTime(sequence, recurrence, hidden, (step, current: Tensor) => {
           const carried = matMul(current, parameters.recurrent);

@@ -7,6 +7,7 @@ hideFromOrigins(import.meta.url);
 export { formatSummary } from "./format-summary.js";
 export type { Layer, LayerContext, Nothing, Parameters, ParameterTree } from "./layer.js";
 export { asModel, type Model } from "./model.js";
+export { outputAxis } from "./output-axis.js";
 export { type Residual, type ResidualParameters, type ResidualState, residual } from "./residual.js";
 export * from "./sequential.js";
 export type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
@@ -18,6 +19,7 @@ export * from "./convolution.js";
 export { type DenseOptions, type DenseParameters, dense } from "./dense.js";
 export { dropout } from "./dropout.js";
 export { type EmbeddingParameters, embedding } from "./embedding.js";
+export { flatten } from "./flatten.js";
 export * from "./pooling.js";
 
 // Activations
@@ -30,6 +32,7 @@ export {
   leakyRelu,
   relu,
   sigmoid,
+  silu,
   softplus,
   tanh,
 } from "@mp/core/ops";
@@ -39,6 +42,7 @@ export {
 export * from "./batch-norm.js";
 export { type GroupNormParameters, groupNorm } from "./group-norm.js";
 export { type LayerNormParameters, layerNorm } from "./layer-norm.js";
+export { type RmsNormParameters, rmsNorm } from "./rms-norm.js";
 
 // Attention
 
@@ -52,16 +56,18 @@ export {
 
 // Recurrence
 
+export * from "./bidirectional.js";
 export { type GruOptions, type GruParameters, type GruResult, type GruSequence, gru } from "./gru.js";
 export * from "./lstm.js";
 
 // Losses and metrics
 
+export { accuracy, topKAccuracy } from "./accuracy.js";
 export { type CrossEntropyOptions, softmaxCrossEntropy } from "./cross-entropy.js";
 export { type CtcLossOptions, type CtcTargets, ctcLoss } from "./ctc-loss.js";
 export { type FocalLossOptions, sigmoidFocalLoss } from "./focal-loss.js";
+export { lossWeight } from "./loss-weight.js";
 export * from "./losses.js";
-export { accuracy, topKAccuracy } from "./metrics.js";
 
 // Initializers
 

@@ -1,11 +1,11 @@
-/** Draws initial values on the host from a key: the same numbers on every engine. */
+/** Draws initial values on the host from a key, so that they are the same for every engine. */
 
 import { foldIn, type HostTensor, type Key, type Shape, tensor } from "@mp/core";
 import { elementCount } from "@mp/core/graph";
 import { hostUniform } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** Makes initial values of a shape. `fanIn` and `fanOut` count the inputs and outputs of a unit. */
+/** Makes initial values of a shape. `fanIn` and `fanOut` are the numbers of inputs and outputs of a unit. */
 export type Initializer = (key: Key, shape: Shape, fanIn: number, fanOut: number) => HostTensor<"f32">;
 
 /** Uniform in [-limit, limit). */
@@ -17,7 +17,7 @@ export function uniform(limit: number): Initializer {
   };
 }
 
-/** Normal with mean 0, by Box and Muller. */
+/** Normal with mean 0, by the Box-Muller method. */
 export function normal(standardDeviation: number): Initializer {
   return (key, shape) => tensor(drawNormal(key, elementCount(shape, "normal"), standardDeviation), shape);
 }
@@ -33,13 +33,13 @@ function drawNormal(key: Key, size: number, deviation: number): Float32Array<Arr
 }
 
 /**
- * Normal with mean 0, redrawn beyond two standard deviations. `standardDeviation` is the one before truncation, which
- * leaves 0.88 times as much.
+ * Normal with mean 0, redrawn beyond two standard deviations. `standardDeviation` is the value before this
+ * truncation; the result's is 0.88 times as large.
  */
 export function truncatedNormal(standardDeviation: number): Initializer {
   return (key, shape) => {
     const data = new Float32Array(elementCount(shape, "truncatedNormal"));
-    // One draw in 22 is discarded: each round fills what the previous one left.
+    // One draw in 22 is discarded, so each round fills what the previous round left.
     for (let filled = 0, round = 0; filled < data.length; round++) {
       for (const value of drawNormal(foldIn(key, round), data.length - filled, 1)) {
         if (Math.abs(value) <= 2) data[filled++] = value * standardDeviation;
@@ -66,13 +66,14 @@ export const glorotNormal: Initializer = (key, shape, fanIn, fanOut) =>
 export const heNormal: Initializer = (key, shape, fanIn, fanOut) =>
   normal(Math.sqrt(2 / fanIn))(key, shape, fanIn, fanOut);
 
-/** He et al. 2015 (Kaiming): uniform in ±√(6 / fanIn), with the same variance. */
+/** He et al. 2015 (Kaiming): uniform in ±√(6 / fanIn), with the variance of `heNormal`. */
 export const heUniform: Initializer = (key, shape, fanIn, fanOut) =>
   uniform(Math.sqrt(6 / fanIn))(key, shape, fanIn, fanOut);
 
 /**
- * Saxe et al. 2013: a matrix of the first axis by all others, with orthogonal rows if there are fewer rows than
- * columns, else orthogonal columns, each of length `gain`; for recurrent weights.
+ * Saxe et al. 2013: a matrix of the first axis (rows) by all other axes (columns), with orthogonal rows if
+ * there are fewer rows than columns, else with orthogonal columns, each of length `gain`; for recurrent
+ * weights.
  * @throws MP_INVALID_ARGUMENT for a parameter of fewer than two axes
  */
 export function orthogonal(gain = 1): Initializer {
@@ -94,7 +95,7 @@ export function orthogonal(gain = 1): Initializer {
   };
 }
 
-/** Orthogonalizes by Gram-Schmidt, twice per vector: a single pass leaves a residue of nearly parallel vectors. */
+/** Orthogonalizes by Gram-Schmidt, twice per vector, because one pass is inexact for nearly parallel vectors. */
 function orthonormal(vectors: Float64Array, count: number, length: number): Float64Array {
   const vector = (index: number): Float64Array => vectors.subarray(index * length, (index + 1) * length);
   for (let index = 0; index < count; index++) {

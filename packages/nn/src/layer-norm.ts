@@ -9,8 +9,8 @@ export type LayerNormParameters = { readonly scale: HostTensor<"f32">; readonly 
 const LAYER_NORM = { epsilon: withDefault(1e-5, epsilonKind) };
 
 /**
- * Layer normalization (Ba et al., arXiv 1607.06450) over the last axis, of the given size. Statistics are f32 under any
- * policy. @throws MP_INVALID_ARGUMENT for a size below 1 or an epsilon below 0
+ * Layer normalization (Ba et al., arXiv 1607.06450) over the last axis, which has the given size. Statistics
+ * are f32 under any policy. @throws MP_INVALID_ARGUMENT for a size below 1 or an epsilon below 0
  */
 export function layerNorm(
   size: number,

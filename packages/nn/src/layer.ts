@@ -1,7 +1,7 @@
 import type { HostTensor, Key, Tensor, Tree } from "@mp/core";
 import type { MapLeaves } from "@mp/core/graph";
 
-/** The input of a layer besides parameters and data; a loss passes its own `context`. */
+/** What a layer takes besides parameters and data; a loss passes its own `context`. */
 export interface LayerContext {
   /** Whether dropout is active. */
   readonly training: boolean;
@@ -11,10 +11,10 @@ export interface LayerContext {
 
 export type ParameterTree = Tree<HostTensor>;
 
-/** A tree of parameters as a traced function sees it. */
+/** The type of a tree of parameters in a traced function: tensors in place of host tensors. */
 export type Parameters<P> = MapLeaves<P, HostTensor, Tensor>;
 
-/** A layer is a value: `init` makes its parameters, on the host from a key, and `apply` computes its output. */
+/** A layer is a plain value. `init` makes parameters on the host from a key; `apply` computes the output. */
 export interface Layer<P, I = Tensor, O = Tensor> {
   /** The name of the layer's scope in origins, policies and profiles. */
   readonly name: string;

@@ -15,16 +15,21 @@ import type { RawTensor } from "@mp/core/reference";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
 import {
+  bidirectional,
   convolution,
   dense,
   embedding,
+  flatten,
   gru,
   layerNorm,
   lstm,
+  meanAbsoluteError,
   meanSquaredError,
   multiHeadAttention,
+  rmsNorm,
   sequential,
   sigmoidFocalLoss,
+  silu,
   softmaxCrossEntropy,
   transposedConvolution,
 } from "./index.js";
@@ -57,6 +62,17 @@ function attended(t: In, causal: boolean): Tensor {
   );
   const input = { x: t["x"] as Tensor, memory: t["memory"] as Tensor };
   return multiHeadAttention(6, 2, { isCausal: causal }).apply(parameters as never, input);
+}
+
+/** The parameters of both directions of a recurrent layer. */
+function directions(t: In): never {
+  const of = (direction: string): In =>
+    Object.fromEntries(
+      Object.entries(t).flatMap(([name, tensor]) =>
+        name.startsWith(`${direction}_`) ? [[name.slice(direction.length + 1), tensor]] : [],
+      ),
+    );
+  return { forward: of("forward"), backward: of("backward") } as never;
 }
 
 /** Computes each case with a layer of this package, from tensors with the same names. */
@@ -113,6 +129,34 @@ const layers: Named<(t: In) => In> = {
       reduction: "sum",
     }),
   }),
+  rmsNorm: (t) => ({ y: rmsNorm(5).apply(t as never, t["x"] as Tensor) }),
+  silu: (t) => ({ y: silu(t["x"] as Tensor) }),
+  flatten: (t) => ({ y: flatten(t["x"] as Tensor) }),
+  meanAbsoluteError: (t) => ({ y: meanAbsoluteError(t["prediction"] as Tensor, t["target"] as Tensor) }),
+  bidirectionalLstm: (t) => {
+    const { x, hidden_forward, cell_forward, hidden_backward, cell_backward } = t as Record<string, Tensor>;
+    const { y, forward, backward } = bidirectional(lstm(4, 2)).apply(directions(t), {
+      x: x as Tensor,
+      forward: { state: { hidden: hidden_forward as Tensor, cell: cell_forward as Tensor } },
+      backward: { state: { hidden: hidden_backward as Tensor, cell: cell_backward as Tensor } },
+    });
+    return {
+      y,
+      hidden_forward: forward.state.hidden,
+      cell_forward: forward.state.cell,
+      hidden_backward: backward.state.hidden,
+      cell_backward: backward.state.cell,
+    };
+  },
+  bidirectionalGru: (t) => {
+    const { x, hidden_forward, hidden_backward } = t as Record<string, Tensor>;
+    const { y, forward, backward } = bidirectional(gru(4, 2)).apply(directions(t), {
+      x: x as Tensor,
+      forward: { hidden: hidden_forward as Tensor },
+      backward: { hidden: hidden_backward as Tensor },
+    });
+    return { y, hidden_forward: forward.hidden, hidden_backward: backward.hidden };
+  },
 };
 
 function expectClose(got: Tree<RawTensor>, want: Named<Numbers>, what: string): void {

@@ -1,12 +1,13 @@
 import type { Tensor } from "@mp/core";
-import { add, cast, clip, div, mul, neg, softplus, sub } from "@mp/core/ops";
+import { abs, add, cast, clip, div, mul, neg, softplus, sub } from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { expectAlike, expectFloatLogits } from "./check-tensor.js";
 import { REDUCTION, type ReductionOptions, reduceLoss } from "./loss-reduction.js";
+import { lossWeight, weighedMean } from "./loss-weight.js";
 
 /**
- * (prediction - target)², by default the mean over all elements, in f32. Shapes are not broadcast: [n] against [n, 1]
- * would give n² differences.
+ * (prediction - target)², by default the mean over all elements, in f32. Shapes are not broadcast, because [n] against
+ * [n, 1] would give n² differences.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that differ
  */
 export function meanSquaredError(prediction: Tensor, target: Tensor, options: ReductionOptions = {}): Tensor {
@@ -17,10 +18,25 @@ export function meanSquaredError(prediction: Tensor, target: Tensor, options: Re
 }
 
 /**
+ * |prediction - target|, PyTorch's L1 loss, by default the mean over all elements, in f32. The gradient of an element
+ * is ±1, and 0 where both are equal.
+ * @throws as `meanSquaredError`
+ */
+export function meanAbsoluteError(
+  prediction: Tensor,
+  target: Tensor,
+  options: ReductionOptions = {},
+): Tensor {
+  const read = readOptions("meanAbsoluteError", options, REDUCTION, { example: '{ reduction: "sum" }' });
+  expectAlike("meanAbsoluteError", { prediction, target });
+  return reduceLoss("meanAbsoluteError", abs(sub(prediction, target)), read);
+}
+
+/**
  * Binary cross entropy of logits [...] (any float) against targets of the same shape, probabilities from 0 to 1 (a
- * float, an integer or bool); by default the mean over all elements, an f32 scalar. It is y · softplus(-x) + (1 - y)
- * · softplus(x), computed in f32 under any policy: no sigmoid rounds to 0 or 1, nothing cancels, and the gradient at
- * 0 is ½ - y without a special case.
+ * float, an integer or bool); by default the mean over all elements, an f32 scalar. Computed in f32 under any policy,
+ * as y · softplus(-x) + (1 - y) · softplus(x). In this form no sigmoid rounds to 0 or 1, nothing cancels, and the
+ * gradient at 0 is ½ - y without a special case.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_DTYPE_MISMATCH for logits that are not floats,
  *   MP_SHAPE_MISMATCH for shapes that differ
  */
@@ -38,11 +54,11 @@ export function binaryCrossEntropyWithLogits(
 }
 
 export interface HuberOptions extends ReductionOptions {
-  /** The error above which the loss is linear; above 0, default 1. */
+  /** The magnitude of the difference from which the loss is linear; above 0, default 1. */
   readonly delta?: number;
 }
 
-/** Checks the error at which a loss becomes linear. */
+/** Checks the option `delta` or `beta`. */
 const extent = checks.claim("above 0 in f32", (value) => {
   const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   return rounded > 0 && Number.isFinite(rounded);
@@ -51,8 +67,8 @@ const extent = checks.claim("above 0 in f32", (value) => {
 const HUBER = { ...REDUCTION, delta: withDefault(1, extent) };
 
 /**
- * Huber loss of floats of one shape: ½d² for a difference d up to `delta`, delta · (|d| - ½delta) beyond. It is
- * computed in f32 under any policy. The gradient of an element is d, limited to ±delta.
+ * Huber loss of floats of the same shape: ½d² if the difference d is at most `delta`, delta · (|d| - ½delta)
+ * beyond. Computed in f32 under any policy. The gradient of an element is d, limited to ±delta.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor or a delta that is not above 0, MP_SHAPE_MISMATCH for
  *   shapes that differ
  */
@@ -62,28 +78,31 @@ export function huber(prediction: Tensor, target: Tensor, options: HuberOptions 
   return reduceLoss("huber", huberElements(prediction, target, read.delta), read);
 }
 
-/** Options of `smoothL1`. A detector uses the reduction `sum` and divides by the number of matched boxes. */
+/** Options of `smoothL1`. For a detector, use `sum` and divide by the number of matched boxes. */
 export interface SmoothL1Options extends ReductionOptions {
-  /** The error above which the loss is linear; above 0, default 1. */
+  /** The magnitude of the difference from which the loss is linear; above 0, default 1. */
   readonly beta?: number;
 }
 
 const SMOOTH_L1 = { ...REDUCTION, beta: withDefault(1, extent) };
 
 /**
- * Smooth L1, which is `huber` with delta `beta` divided by `beta`: ½d² / beta up to `beta`, |d| - ½beta beyond. The
- * gradient of an element is d / beta, limited to ±1.
+ * Smooth L1, which is `huber` with delta = `beta`, divided by `beta`: ½d² / beta if |d| ≤ beta, |d| - ½beta
+ * beyond. The gradient of an element is d / beta, limited to ±1.
  * @throws as `huber`
  */
 export function smoothL1(prediction: Tensor, target: Tensor, options: SmoothL1Options = {}): Tensor {
   const { beta, ...read } = readOptions("smoothL1", options, SMOOTH_L1, { example: "{ beta: 1 }" });
   expectAlike("smoothL1", { prediction, target });
-  return div(reduceLoss("smoothL1", huberElements(prediction, target, beta), read), beta);
+  const reduced = reduceLoss("smoothL1", huberElements(prediction, target, beta), read);
+  const scaled = (): Tensor => div(reduced, beta);
+  if (read.reduction !== "mean") return scaled();
+  return weighedMean({ isUneven: false, weight: () => lossWeight(reduced) }, scaled);
 }
 
 /**
- * The Huber loss of each element: c · (d - c / 2) with c = d limited to ±delta. Its gradient is also right on both
- * sides, without a branch or a square that overflows.
+ * The Huber loss of each element, c · (d - c / 2) with c = d limited to ±delta. This form needs no branch,
+ * its square does not overflow, and its gradient is right both within and beyond ±delta.
  */
 function huberElements(prediction: Tensor, target: Tensor, delta: number): Tensor {
   const difference = sub(cast(prediction, "f32"), cast(target, "f32"));

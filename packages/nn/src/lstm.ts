@@ -10,9 +10,10 @@ import {
   projectInputs,
   type RecurrenceOptions,
   type RecurrentParameters,
+  withState,
 } from "./recurrent.js";
 
-/** The gates lie along the last axis in the order input, forget, cell, output. */
+/** The gates are stacked along the last axis, in the order input, forget, cell, output. */
 export type LstmParameters = RecurrentParameters;
 
 /** Hidden and cell state, [batch, cells] each. */
@@ -21,7 +22,8 @@ export type LstmState<T = Tensor> = { readonly hidden: T; readonly cell: T };
 export interface LstmSequence {
   /** [time, batch, inputs] */
   readonly x: Tensor;
-  readonly state: LstmState;
+  /** Default zeros. */
+  readonly state?: LstmState;
 }
 
 export interface LstmResult {
@@ -54,8 +56,8 @@ const LSTM = {
 };
 
 /**
- * A basic LSTM over time. One product before the loop projects the inputs of all steps; the recurrent product is
- * inside.
+ * A basic LSTM over time, of x [time, batch, inputs] or `{ x, state }`. One product before the loop projects the inputs
+ * of all steps; the recurrent product is inside the loop.
  * @throws MP_INVALID_ARGUMENT for sizes below 1, MP_SHAPE_MISMATCH for an input that is not [time, batch, inputs], or
  *   a state that is not [batch, cells]
  */
@@ -63,16 +65,20 @@ export function lstm(
   inputs: number,
   cells: number,
   options: LstmOptions = {},
-): Layer<LstmParameters, LstmSequence, LstmResult> {
+): Layer<LstmParameters, Tensor | LstmSequence, LstmResult> {
   checkSizes("lstm", { inputs, cells });
   const { kernel, ...recurrence } = readOptions("lstm", options, LSTM, { example: "{ kernel: heNormal }" });
   const gates = { inputs, cells, count: 4 };
   return {
     name: "lstm",
     init: (key) => initRecurrent(key, gates, { input: kernel, recurrent: kernel }),
-    apply: (parameters, { x, state }) =>
+    apply: (parameters, input) =>
       scope("lstm", () => {
-        const sequence = projectInputs("lstm", gates, parameters, x, state);
+        const { x, state } = withState<Required<LstmSequence>>("lstm", gates, input, (hidden) => ({
+          state: { hidden, cell: hidden },
+        }));
+        const { hidden, cell } = (state ?? {}) as LstmState;
+        const sequence = projectInputs("lstm", gates, parameters, x, { hidden, cell });
         return overTime(sequence, recurrence, state, (step, { hidden, cell }) => {
           const next = lstmStep(add(step, matMul(hidden, parameters.recurrent)), cell);
           return { hidden: next.hidden, state: next };

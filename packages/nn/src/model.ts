@@ -6,13 +6,13 @@ import { applyPart, isStateful, type Part } from "./part.js";
 import type { StatefulLayer } from "./stateful-layer.js";
 
 /**
- * A network with any parameters and statistics: the type for code that selects among networks or accepts any.
- * `asModel` makes one from a layer.
+ * A network with any parameters and statistics, as a type for code that selects among networks or accepts
+ * any. `asModel` makes one from a layer.
  */
 export type Model = StatefulLayer<ParameterTree, ParameterTree>;
 
 /**
- * A layer without the static types of its parameters and statistics. Without statistics it has an empty tree of them.
+ * Returns a layer without the static types of its parameters and statistics, which may be an empty tree.
  * @throws MP_INVALID_ARGUMENT for a value that is not a layer
  */
 export function asModel(layer: Exclude<Part, (x: Tensor) => Tensor>): Model {

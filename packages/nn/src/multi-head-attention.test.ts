@@ -1,8 +1,18 @@
-import { isHostTensor, key, leavesOf, mixedFloat16, rebuildTree, type Traced, tensor } from "@mp/core";
+import {
+  isHostTensor,
+  key,
+  leavesOf,
+  mixedFloat16,
+  rebuildTree,
+  type Tensor,
+  type Traced,
+  tensor,
+} from "@mp/core";
 import { autocastGraph, traceInto } from "@mp/core/graph";
+import { constant } from "@mp/core/ops";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../test/run-layer.js";
-import { gru, multiHeadAttention } from "./index.js";
+import { encoderLayer, gru, multiHeadAttention } from "./index.js";
 
 const sequence = (time: number, from = 0) =>
   tensor(
@@ -47,6 +57,36 @@ describe("multiHeadAttention", () => {
     expect(numbers(run({ params, x }, (t) => layer.apply(t.params, t.x)))).toEqual(
       numbers(run({ params, x }, (t) => layer.apply(t.params, { x: t.x, memory: t.x }))),
     );
+  });
+
+  it.each([false, true])("attends alike by the operator attention, causal %s", (isCausal) => {
+    const [x, memory] = [sequence(3), sequence(4, 50)];
+    const mask = tensor(Uint8Array.of(1, 0, 1, 1), [1, 1, 1, 4], "bool");
+    const [written, fused] = [false, true].map((fused) => {
+      const layer = multiHeadAttention(4, 2, { isCausal, fused });
+      return numbers(run({ params, x, memory, mask }, (t) => layer.apply(t.params, t)));
+    });
+    written?.forEach((value, index) => {
+      expect(fused?.[index]).toBeCloseTo(value, 6);
+    });
+    const { graph } = traceInto([{ name: "x", role: "batch", type: x }], ([source]) =>
+      multiHeadAttention(4, 2, { fused: true }).apply(
+        rebuildTree(
+          params,
+          isHostTensor,
+          leavesOf(params, isHostTensor, "data").map(([, leaf]) => constant(leaf)),
+        ) as Traced<typeof params>,
+        source as Tensor,
+      ),
+    );
+    expect(graph.nodes.filter(({ op }) => op === "Attention")).toHaveLength(1);
+  });
+
+  it("refuses a dropout of the weights of a fused layer", () => {
+    expect(() => multiHeadAttention(4, 2, { fused: true, dropout: 0.1 })).toThrow(
+      "a fused layer has no dropout of its attention weights, got 0.1",
+    );
+    expect(() => encoderLayer(4, 2, { fused: true, dropout: 0.1 })).not.toThrow();
   });
 
   it("keeps its softmax in f32 and its products in the half, by the policy", () => {

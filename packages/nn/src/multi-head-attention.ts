@@ -1,5 +1,16 @@
 import { foldIn, type HostTensor, isTensor, type Key, scope, type Tensor, zeros } from "@mp/core";
-import { add, lessOrEqual, matMul, mul, range, reshape, softmax, transpose, where } from "@mp/core/ops";
+import {
+  add,
+  attention,
+  lessOrEqual,
+  matMul,
+  mul,
+  range,
+  reshape,
+  softmax,
+  transpose,
+  where,
+} from "@mp/core/ops";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { dropout } from "./dropout.js";
 import { invalid, mismatch } from "./errors.js";
@@ -17,7 +28,7 @@ export type AttentionParameters = {
   readonly output: Projection;
 };
 
-/** The input, and optionally other tensors to attend to. */
+/** The input, and optionally another sequence to attend to. */
 export interface AttentionInput {
   /** [batch, time, size] */
   readonly x: Tensor;
@@ -35,6 +46,11 @@ export interface AttentionOptions {
   readonly isCausal?: boolean;
   /** Dropout rate of the attention weights in training; default 0. */
   readonly dropout?: number;
+  /**
+   * Whether the layer calls the operator `attention` instead of two products and a softmax; default false. An engine
+   * may have one kernel for the operator (cuDNN's through `xla({ flashAttention: true })`). It has no dropout.
+   */
+  readonly fused?: boolean;
   /** Initializer of all four projections; default `glorotUniform`. */
   readonly kernel?: Initializer;
 }
@@ -42,15 +58,16 @@ export interface AttentionOptions {
 const ATTENTION = {
   isCausal: withDefault(false, checks.truth),
   dropout: (_: string, rate: unknown) => void (rate === undefined || dropout(rate as number)),
+  fused: withDefault(false, checks.truth),
   kernel: withDefault(glorotUniform, initializer),
 };
 
 /**
- * Multi-head attention (Vaswani et al., arXiv 1706.03762), which keeps the shape [batch, time, size]. Takes a tensor,
- * or `{ x, memory, mask }` to attend to something else. The softmax is in f32 if the policy would lose digits;
- * queries are scaled before their product, which could overflow in f16.
- * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, MP_SHAPE_MISMATCH for other
- *   inputs
+ * Multi-head attention (Vaswani et al., arXiv 1706.03762), which keeps the shape [batch, time, size]. Takes a
+ * tensor, or `{ x, memory, mask }` to attend to another sequence. The softmax is in f32 if the policy would
+ * lose digits. Queries are scaled before the product with keys, which could overflow in f16.
+ * @throws MP_INVALID_ARGUMENT for a size that is not divisible by the number of heads, or a fused layer with a dropout;
+ *   MP_SHAPE_MISMATCH for other inputs
  */
 export function multiHeadAttention(
   size: number,
@@ -62,7 +79,12 @@ export function multiHeadAttention(
   if (size % heads !== 0) {
     throw invalid(`multiHeadAttention: ${heads} heads do not divide a size of ${size}`);
   }
-  const { isCausal, kernel } = read;
+  const { isCausal, kernel, fused } = read;
+  if (fused && read.dropout) {
+    throw invalid(
+      `multiHeadAttention: a fused layer has no dropout of its attention weights, got ${read.dropout}; drop out its result instead`,
+    );
+  }
   const drop = read.dropout === undefined ? undefined : dropout(read.dropout);
   const projection = (key: Key): Projection => ({
     kernel: kernel(foldIn(key, "kernel"), [size, size], size, size),
@@ -83,16 +105,27 @@ export function multiHeadAttention(
       add(matMul(source, part.kernel), part.bias);
     const split = (source: Tensor, count: number, order: readonly number[]): Tensor =>
       transpose(reshape(source, [batch, count, heads, size / heads]), order);
-    const scale = 1 / Math.sqrt(size / heads);
-    const query = split(mul(project(x, parameters.query), scale), time, [0, 2, 1, 3]);
-    const key = split(project(memory, parameters.key), length, [0, 2, 3, 1]);
-    const value = split(project(memory, parameters.value), length, [0, 2, 1, 3]);
-    let scores = matMul(query, key);
-    if (mask !== undefined) scores = where(mask, scores, Number.NEGATIVE_INFINITY);
-    if (isCausal) scores = where(isPast(time, length), scores, Number.NEGATIVE_INFINITY);
-    const shares = softmax(scores);
-    const attention = drop === undefined ? shares : drop.apply({}, shares, context);
-    const mixed = transpose(matMul(attention, value), [0, 2, 1, 3]);
+    const order = [0, 2, 1, 3];
+    /** Computes attention by two products and a softmax. */
+    const written = (): Tensor => {
+      const scale = 1 / Math.sqrt(size / heads);
+      const query = split(mul(project(x, parameters.query), scale), time, order);
+      const key = split(project(memory, parameters.key), length, [0, 2, 3, 1]);
+      const value = split(project(memory, parameters.value), length, order);
+      let scores = matMul(query, key);
+      if (mask !== undefined) scores = where(mask, scores, Number.NEGATIVE_INFINITY);
+      if (isCausal) scores = where(isPast(time, length), scores, Number.NEGATIVE_INFINITY);
+      const shares = softmax(scores);
+      return matMul(drop === undefined ? shares : drop.apply({}, shares, context), value);
+    };
+    const byOperator = (): Tensor =>
+      attention(
+        split(project(x, parameters.query), time, order),
+        split(project(memory, parameters.key), length, order),
+        split(project(memory, parameters.value), length, order),
+        { isCausal, ...(mask === undefined ? {} : { mask }) },
+      );
+    const mixed = transpose(fused ? byOperator() : written(), order);
     return project(reshape(mixed, [batch, time, size]), parameters.output);
   };
   return {
@@ -108,7 +141,7 @@ export function multiHeadAttention(
   };
 }
 
-/** Causal mask, bool [time, memory]: true where the memory position is at most the query position. */
+/** The causal mask, bool [time, memory]: true where the key's position is at most the query's position. */
 export function isPast(time: number, memory: number): Tensor {
   return lessOrEqual(range(0, memory), reshape(range(0, time), [time, 1]));
 }

@@ -1,9 +1,9 @@
-/** Checks of the options of layers and losses, besides those that all packages have. */
+/** Checks for the options of layers and losses, in addition to the checks that all packages share. */
 
 import { checks, shown } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** Accepts any value: tensors are checked together with the others. */
+/** Accepts any value, because tensor options are checked later, together with the other tensors. */
 export const anything: checks.Check = () => {};
 
 /** A number that is added to a variance: at least 0 and finite. */
@@ -18,7 +18,7 @@ export const initializer: checks.Check = (what, value) => {
   throw invalid(`${what} takes an initializer such as heNormal or constantValue(0), got ${shown(value)}`);
 };
 
-/** An integer, or a list with one of these lengths; without `lengths` lists are refused. */
+/** Accepts an integer ≥ `least`, or a list of such integers with one of these lengths; without lengths, no list. */
 export function integers(least: number, ...lengths: readonly number[]): checks.Check {
   const lists = lengths.length > 0 ? `, or a list of ${lengths.join(" or ")}` : "";
   return checks.claim(`an integer ≥ ${least}${lists}`, (given) => {

@@ -5,14 +5,14 @@ import type { Layer, Nothing } from "./layer.js";
 import { integers } from "./option-kinds.js";
 import { coreWindow, possibleAxes, type WindowOptions, windowTable } from "./window-options.js";
 
-/** Options of pools; strides default to the window's sizes, so that windows do not overlap. */
+/** Options of pooling layers. The stride is the window's size by default, so that windows do not overlap. */
 export interface PoolingOptions extends WindowOptions {
-  /** Whether the last window may extend beyond the end; default false. */
+  /** Whether the last window may extend beyond the end of the axis; default false. */
   readonly ceilMode?: boolean;
 }
 
 export interface AveragePoolingOptions extends PoolingOptions {
-  /** Whether padding counts in the divisor; default false. */
+  /** Whether padding counts in the divisor of the mean; default false. */
   readonly countIncludePad?: boolean;
 }
 
@@ -21,8 +21,8 @@ const AVERAGE = { ...POOL, countIncludePad: withDefault(false, checks.truth) };
 const EXAMPLE = { example: "{ stride: 2 }" };
 
 /**
- * The largest element of each window over the spatial axes, channels first. One number is the size along all axes, so
- * that `maxPooling(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements the first gets the gradient.
+ * The largest element of each window over the spatial axes, channels first. A single number is the size along
+ * all axes: `maxPooling(2)` halves 1-D, 2-D and 3-D inputs. Of equal elements, the first gets the gradient.
  * @throws MP_INVALID_ARGUMENT for sizes below 1 or unknown options
  */
 export function maxPooling(size: number | readonly number[], options: PoolingOptions = {}): Layer<Nothing> {
@@ -43,7 +43,7 @@ export function averagePooling(
   );
 }
 
-/** The possible numbers of axes for a pool of that size. @throws MP_INVALID_ARGUMENT for an invalid size */
+/** The numbers of spatial axes that a window size allows. @throws MP_INVALID_ARGUMENT for an invalid size */
 function windowAxes(name: string, size: number | readonly number[]): readonly number[] {
   const axes = possibleAxes(size);
   integers(1, ...axes)(`${name}: the window's size`, size);

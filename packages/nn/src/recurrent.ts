@@ -1,9 +1,9 @@
 /**
- * Shared by recurrent layers: parameters with the gates along the last axis, checks of sequences, the loop over time.
+ * Code that recurrent layers share: parameters with stacked gates, checks of sequences, the loop over time.
  */
 
-import { foldIn, type HostTensor, type Key, type Tensor, type TensorTree, zeros } from "@mp/core";
-import { add, concat, matMul, reshape, scan, split } from "@mp/core/ops";
+import { foldIn, type HostTensor, isTensor, type Key, type Tensor, type TensorTree, zeros } from "@mp/core";
+import { add, asTensor, concat, expand, literal, matMul, reshape, scan, split } from "@mp/core/ops";
 import { mismatch } from "./errors.js";
 import type { Initializer } from "./initializers.js";
 
@@ -31,6 +31,18 @@ export function initRecurrent(
   };
 }
 
+/** The input of a recurrent layer; a missing state is filled with zeros. */
+export function withState<T extends { readonly x: Tensor }>(
+  layer: string,
+  { cells }: Gates,
+  input: Tensor | (Pick<T, "x"> & Partial<T>),
+  zeroState: (zeros: Tensor) => Omit<T, "x">,
+): T {
+  const given = isTensor(input) ? { x: input } : input;
+  const batch = asTensor(given?.x as Tensor, `${layer}: x`).shape[1] ?? 0;
+  return { ...zeroState(expand(literal(0), [batch, cells])), ...given } as T;
+}
+
 interface Sequence {
   readonly time: number;
   readonly batch: number;
@@ -38,14 +50,14 @@ interface Sequence {
   readonly gates: Tensor;
 }
 
-/** How a recurrent layer runs through time. */
+/** Options for the loop of a recurrent layer over time. */
 export interface RecurrenceOptions {
   /**
-   * Whether to write out the steps one after another instead of a loop, like Keras's `unroll`: the graph has more
-   * nodes, takes longer to compile, and may run faster if a step is small. Default false.
+   * Whether to write out all steps instead of a loop, like Keras's `unroll`. The graph then has more nodes, takes
+   * longer to compile, and may run faster if a step is small. Default false.
    */
   readonly unroll?: boolean;
-  /** Whether to run from the last step to the first; results stay in place. For bidirectional layers. Default false. */
+  /** Whether to run from the last step to the first, as half of a bidirectional layer; default false. */
   readonly reverse?: boolean;
 }
 
@@ -99,6 +111,7 @@ export function projectInputs(
     throw mismatch(`${layer}: takes [time, batch, ${inputs}], got [${x.shape.join(", ")}]`);
   }
   for (const [name, state] of Object.entries(states)) {
+    asTensor(state, `${layer}: the ${name} state`);
     if (state.shape.join() === `${batch},${cells}`) continue;
     throw mismatch(
       `${layer}: the ${name} state of a batch of ${batch} must be [${batch}, ${cells}], got [${state.shape.join(", ")}]`,

@@ -8,7 +8,7 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 type Branches<B, S> = { readonly body: B; readonly shortcut: S };
 export type ResidualParameters<B, S> = Branches<ParametersOfPart<B>, ParametersOfPart<S>>;
 export type ResidualState<B, S> = Branches<StateOfPart<B>, StateOfPart<S>>;
-/** A layer, with statistics if one of the two has them. */
+/** The type of a residual layer, with statistics if body or shortcut has statistics. */
 export type Residual<B, S> = [Extract<B | S, { initState(): unknown }>] extends [never]
   ? Layer<ResidualParameters<B, S>>
   : StatefulLayer<ResidualParameters<B, S>, ResidualState<B, S>>;
@@ -16,8 +16,8 @@ export type Residual<B, S> = [Extract<B | S, { initState(): unknown }>] extends 
 const input = (x: Tensor): Tensor => x;
 
 /**
- * x + body(x) (He et al., arXiv 1512.03385), or shortcut(x) + body(x) if the body changes the shape. If either has
- * statistics, so does this layer: `apply` then returns `[y, newState]`.
+ * x + body(x) (He et al., arXiv 1512.03385), or shortcut(x) + body(x) if the body changes the shape. If body
+ * or shortcut has statistics, so does this layer: `apply` then returns `[y, newState]`.
  * @throws MP_INVALID_ARGUMENT for branches that are not layers; MP_SHAPE_MISMATCH if their results differ in shape
  */
 export function residual<const B extends Part, const S extends Part = typeof input>(

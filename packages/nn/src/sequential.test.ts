@@ -77,7 +77,7 @@ describe("sequential", () => {
       ["0/dense", "f16"],
       ["2/1/dense", "f16"],
     ]);
-    // Readers see what the parts are; the scope of a plain function is its place.
+    // Labels show what each part is; the scope of a plain function is its index.
     const labels = report.nodes.map(({ op, scope, label }) => [op, scope, label].join(" "));
     expect(labels).toContain("MatMul 0/dense 0 dense/dense");
     expect(labels).toContain("Relu 1 1 relu");

@@ -8,11 +8,11 @@ import type { StatefulContext, StatefulLayer } from "./stateful-layer.js";
 export type SequentialParameters<L extends readonly unknown[]> = {
   readonly [K in keyof L]: ParametersOfPart<L[K]>;
 };
-/** One entry per part; empty for parts without state. */
+/** The state of each part; empty for parts without state. */
 export type SequentialState<L extends readonly unknown[]> = {
   readonly [K in keyof L]: StateOfPart<L[K]>;
 };
-/** A layer, with statistics if one of its parts has them. */
+/** The type of a composed layer, with statistics if one of its parts has statistics. */
 export type Sequential<L extends readonly unknown[]> = [
   Extract<L[number], { initState(): unknown }>,
 ] extends [never]
@@ -20,9 +20,9 @@ export type Sequential<L extends readonly unknown[]> = [
   : StatefulLayer<SequentialParameters<L>, SequentialState<L>>;
 
 /**
- * Runs layers and plain functions of a tensor one after another. Parameters are a tuple with one entry per part. If a
- * part has statistics, there is a state of the same form, and `apply` returns `[output, state]`.
- * @throws MP_INVALID_ARGUMENT for a part that is neither, such as the name of an activation
+ * Runs layers and plain functions of a tensor one after another. Parameters are a tuple with one entry per
+ * part. If a part has statistics, the state is such a tuple too, and `apply` returns `[output, state]`.
+ * @throws MP_INVALID_ARGUMENT for a part that is neither layer nor function, such as the name of an activation
  */
 export function sequential<const L extends readonly Part[]>(...parts: L): Sequential<L> {
   for (const [index, part] of parts.entries()) {
@@ -70,7 +70,7 @@ function applyInTurn(
   return [y, next];
 }
 
-/** Names a part in reports by its index and what it is. */
+/** The name of a part in reports: its index and its own name. */
 const partLabel = ({ name }: Part, index: number): string =>
   `${index} ${(name || "function").replaceAll("/", " ")}`;
 

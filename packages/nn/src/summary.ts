@@ -10,23 +10,23 @@ import {
 } from "@mp/core/graph";
 import { type PlannedMemory, type PlannedStep, planMemory } from "@mp/core/report";
 
-/** A layer of a model, which is a scope of a training step. */
+/** A layer of a model: one scope of a training step. */
 export interface LayerSummary {
-  /** The scope's path, `encoder/0/dense`; empty for everything outside layers, such as activations and the loss. */
+  /** Path of the scope, `encoder/0/dense`; empty for nodes outside layers, such as those of the loss. */
   readonly layer: string;
-  /** The scope in words for readers, if that differs from the path. */
+  /** The scope's name for readers, if it differs from the path. */
   readonly label?: string;
-  /** Shape of the layer's last result that others read. */
+  /** Shape of the layer's result: of its results that other layers read, the last. */
   readonly shape: Shape;
-  /** Number of trained parameters. A parameter that several layers share counts for the first. */
+  /** Number of trained parameters. A parameter that several layers share counts for the first layer. */
   readonly parameters: number;
   /** Number of frozen parameters. */
   readonly frozen: number;
-  /** Dtypes in which matrix products and convolutions compute, or those of the results if there are none. */
+  /** Dtypes of the layer's matrix products and convolutions, or of its results if it has none of these. */
   readonly dtypes: readonly DType[];
 }
 
-/** A model by layers, with the needs of a training step. */
+/** The layers of a model, and the memory that a training step takes. */
 export interface ModelSummary {
   /** The layers in the order in which they compute. */
   readonly layers: readonly LayerSummary[];
@@ -37,8 +37,8 @@ export interface ModelSummary {
 }
 
 /**
- * Summarizes layers, shapes, parameters, compute dtypes and memory of a training step from its graph; nothing is run.
- * `formatSummary` prints it.
+ * Summarizes a training step by its graph, without running it: layers, shapes, parameters, compute dtypes and
+ * memory. `formatSummary` formats the result as text.
  * @example
  * ```ts
  * const step = { manifest: backend.manifest, precision: training.precision };
@@ -85,7 +85,7 @@ type Uses = ReturnType<typeof consumers>;
 
 type Kind = "parameters" | "frozen";
 
-/** Number of elements in each layer's parameters. */
+/** Counts the elements of the trained and of the frozen parameters of each layer. */
 function countsByLayer(
   graph: Graph,
   uses: Uses,
@@ -105,13 +105,13 @@ function countsByLayer(
   return counts;
 }
 
-/** The layer of the first forward node that reads a parameter, also through casts. */
+/** The layer of the first forward node, perhaps a cast, that reads a parameter. */
 function layerReading(value: Value, uses: Uses): string | undefined {
   const readers = (uses.get(value) ?? []).filter(({ origin }) => origin.phase === "forward");
   return readers[0]?.origin.scope;
 }
 
-/** The last result that another layer reads; if there is none, the last result. */
+/** The last result of a layer's nodes that another layer reads; if there is none, the last result. */
 function lastResult(nodes: readonly AnyNode[], uses: Uses): Value | undefined {
   const leaves = (node: AnyNode): boolean =>
     node.outputs.some((output) =>

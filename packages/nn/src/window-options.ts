@@ -1,4 +1,4 @@
-/** Options shared by convolutions and pools, checked when the layer is made and converted to core's. */
+/** Options shared by convolutions and pools, checked when the layer is made and converted to options of core. */
 
 import type { WindowOptions as CoreWindowOptions } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
@@ -8,19 +8,19 @@ export interface WindowOptions {
   /** Distance between windows: one number per axis, or one for all axes. */
   readonly stride?: number | readonly number[];
   /**
-   * `same`: ⌈size / stride⌉ results; `valid` (default): no padding. Otherwise numbers: one for all sides, one per
-   * axis, or all begins and then all ends.
+   * `same`: ⌈size / stride⌉ results; `valid` (default): no padding. Otherwise the number of elements: one for
+   * all ends, one per axis, or all begins and then all ends.
    */
   readonly padding?: "same" | "valid" | number | readonly number[];
-  /** Distance between the taps; default 1. */
+  /** Distance between the taps of a kernel; default 1. */
   readonly dilation?: number | readonly number[];
 }
 
-/** The numbers of axes that a size is valid for: the length of a list, or 1 to 3 for a single number. */
+/** The numbers of axes for which a size is valid: the length of a list, or 1 to 3 for a single number. */
 export const possibleAxes = (size: number | readonly number[]): readonly number[] =>
   Array.isArray(size) ? [Math.max(1, size.length)] : [1, 2, 3];
 
-/** Checks of the window options for a layer with one of these numbers of axes. */
+/** Makes the checks of the window options for a layer that may have these numbers of spatial axes. */
 export function windowTable(axes: readonly number[]): {
   readonly [K in keyof Required<WindowOptions>]: checks.Check;
 } {
@@ -36,7 +36,7 @@ export function windowTable(axes: readonly number[]): {
   };
 }
 
-/** Converts the options for core's functions. */
+/** Converts the options to those of core's functions. */
 export function coreWindow(
   { stride, padding = "valid", dilation = 1 }: WindowOptions,
   defaultStride: number | readonly number[],

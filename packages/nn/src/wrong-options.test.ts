@@ -14,6 +14,7 @@ import {
   layerNorm,
   lstm,
   maxPooling,
+  rmsNorm,
   softmaxCrossEntropy,
   transposedConvolution,
 } from "./index.js";
@@ -31,6 +32,7 @@ const makers: Readonly<Record<string, readonly [make: Make, options: Readonly<Re
   batchNorm: [(o) => batchNorm(3, o), { momentum: 0.9, epsilon: 1e-3, axis: 1 }],
   groupNorm: [(o) => groupNorm(2, 4, o), { epsilon: 1e-3 }],
   layerNorm: [(o) => layerNorm(4, o), { epsilon: 1e-3 }],
+  rmsNorm: [(o) => rmsNorm(4, o), { epsilon: 1e-3 }],
   dense: [(o) => dense(2, 3, o), { kernel: () => 0, bias: () => 0 }],
   embedding: [(o) => embedding(2, 3, o), { table: () => 0 }],
   gru: [(o) => gru(2, 3, o), { kernel: () => 0, recurrent: () => 0 }],

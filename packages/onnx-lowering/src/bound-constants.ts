@@ -14,14 +14,14 @@ export interface BoundConstant {
   readonly value: HostTensor;
 }
 
-/** Constants up to this size are written into the model. A protobuf holds at most 2 GB; a binding costs 0.2 µs. */
+/** Largest constant, in bytes, inside the model, a protobuf of at most 2 GB; binding an input costs 0.2 µs. */
 const INLINE_BYTES = 4096;
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * Turns large constants into inputs of the model; bodies of loops read them like other outer values.
- * @param others names of constants that are bound whatever their size
+ * Turns large constants into inputs of the model; loop bodies read these inputs like other outer values.
+ * @param others names of constants that become inputs whatever their size
  */
 export function bindConstants(
   model: OnnxModel,
@@ -33,7 +33,7 @@ export function bindConstants(
   const constants: BoundConstant[] = [];
   const bound = withoutLarge(model.graph, constants, others);
   const initializers = bound.initializers.filter(({ name, tensor, elementType }) => {
-    // A tensor can be bound as what it is only.
+    // A binding has the dtype of the tensor, so an initializer with another element type stays in the model.
     const isInline = tensor.data.byteLength <= INLINE_BYTES && !others.has(name);
     if (isInline || elementType !== undefined) return true;
     constants.push({ name, value: tensor });
@@ -44,7 +44,7 @@ export function bindConstants(
   return { model: { ...model, graph: { ...bound, inputs, initializers } }, constants };
 }
 
-/** The graph without its large constants, which are appended to `constants`. */
+/** Returns the graph without its large constants and the named `others`, and appends both to `constants`. */
 function withoutLarge(graph: OnnxGraph, constants: BoundConstant[], others: ReadonlySet<string>): OnnxGraph {
   const returned = new Set(graph.outputs.map(({ name }) => name));
   const nodes = graph.nodes.flatMap((node): readonly OnnxNode[] => {

@@ -28,7 +28,7 @@ import { shortIntegers } from "./webgpu/short-integers.js";
 /** The reason why a device does not use a dtype, by dtype. */
 export type RefusedDTypes = Readonly<Partial<Record<DType, string>>>;
 
-/** How lowering for one device differs from others. */
+/** Rules of lowering that depend on the device. */
 export interface DeviceRules {
   /** Rewrites the graph to dtypes that the device has; nodes keep their names. */
   readonly prepare: (graph: Graph) => Graph;
@@ -37,11 +37,11 @@ export interface DeviceRules {
   readonly finish: (graph: OnnxGraph) => OnnxGraph;
   readonly apart: (graph: OnnxGraph) => Parted;
   readonly opset: number;
-  /** Whether anchors, nodes that only steer the execution order (`execution-order.ts`), cost nothing. */
+  /** Whether anchors are used: nodes that only steer the execution order (`execution-order.ts`). */
   readonly hasAnchors: boolean;
-  /** Dtypes that are refused without a probe, for the half dtypes that the engine computes in. */
+  /** Dtypes that are refused without a probe. `native` lists the half dtypes in which the engine computes. */
   readonly refused: (native: readonly HalfDType[]) => RefusedDTypes;
-  /** Ops in native half dtypes that are known to round wrongly, by `pairKey`. */
+  /** Keys (`pairKey`) of the ops known to round wrongly in one of these native half dtypes. */
   readonly widened: (native: readonly HalfDType[]) => ReadonlySet<string>;
   readonly tolerance: BackendManifest["tolerance"];
   readonly subnormals: BackendManifest["subnormals"];
@@ -91,9 +91,9 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
     lowerNodes: (target, surroundings) => lowerReplacing(webgpuLowerings(target, surroundings), replacements),
     finish: withShadersForResults,
     apart: whole.apart,
-    // Its kernels of Sin, Cos, Elu, MaxPool and ConvTranspose end there; no node that is written is newer.
+    // The kernels of Sin, Cos, Elu, MaxPool and ConvTranspose exist only up to this opset; no written node is newer.
     opset: 21,
-    // A Shape runs on the processor.
+    // Anchors are Shape nodes, which run on the processor.
     hasAnchors: false,
     refused: (native) => ({
       ...(native.includes("f16") ? {} : { f16: "the adapter has no shader-f16" }),
@@ -104,14 +104,14 @@ export const deviceRules: Readonly<Record<Target["device"], DeviceRules>> = {
     }),
     widened: (native) => new Set(pairKeys(native, INEXACT)),
     tolerance: WEBGPU_TOLERANCE,
-    // WGSL leaves it to the device: https://www.w3.org/TR/WGSL/#differences-from-ieee754
+    // WGSL leaves subnormals to the device: https://www.w3.org/TR/WGSL/#differences-from-ieee754
     subnormals: { ...exactNumerics.subnormals, f32: "flush" },
     determinism: UNORDERED,
     known: findingsOfVersion,
   },
 };
 
-/** Whether an op stays in its half dtype: a matrix product, or an op that moves elements. */
+/** Whether an op is not widened to f32 in a half dtype: matrix products, and ops that only move elements. */
 function isInHalves(op: Op): boolean {
   const { moves } = opTable[op];
   return (moves !== undefined && moves !== "fills") || UNROUNDED.has(op);
@@ -119,7 +119,7 @@ function isInHalves(op: Op): boolean {
 
 const UNROUNDED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, "Gemm", "Cast", "Constant", "Range", "Pad"]);
 
-/** Rules for an engine that differs from ONNX Runtime. */
+/** Rules for an engine other than ONNX Runtime, from the differences that the probe found. */
 function differingRules(differences: Differences): DeviceRules {
   return {
     ...whole,
@@ -127,7 +127,7 @@ function differingRules(differences: Differences): DeviceRules {
     lowerNodes: (target, surroundings) => lowerDifferently(target, differences, surroundings),
     finish: withResultsApart,
     apart: withConstantsApart,
-    // A chain of operators may be rounded once.
+    // The engine may round a chain of operators only once.
     widened: (native) =>
       new Set(
         pairKeys(

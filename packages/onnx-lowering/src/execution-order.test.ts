@@ -78,7 +78,7 @@ describe("listForSchedule", () => {
       inputs: [place < lanes ? "x" : `v${place - lanes}`],
       outputs: [`v${place}`],
     }));
-    // CPU time of this process, which does not grow on a busy machine: some 0.3 s, but minutes for a walk from every
+    // CPU time of this process, which does not grow on a busy machine: about 0.3 s, but minutes for a walk from every
     // node.
     const before = process.cpuUsage();
     const listed = listForSchedule(schedule);

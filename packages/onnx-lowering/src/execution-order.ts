@@ -36,8 +36,8 @@ export function executionOrder(listed: readonly OrderedNode[]): readonly number[
 }
 
 /**
- * Lists nodes so that ORT runs them exactly in the order of `schedule`, which is topological. An anchor costs a
- * quarter of a microsecond and no memory; a depth-first schedule needs none.
+ * Sorts nodes such that ORT runs them exactly in the order of `schedule`, which must be topological. A
+ * depth-first schedule needs no anchors. An anchor costs a quarter of a microsecond per run and no memory.
  */
 export function listForSchedule(schedule: readonly OrderedNode[]): readonly ListedNode[] {
   const { inputs, firstUse } = edges(schedule);
@@ -66,9 +66,9 @@ export function listForSchedule(schedule: readonly OrderedNode[]): readonly List
 }
 
 /**
- * A topological order that lists nodes that run late as early as their operands allow, as indices into `schedule`.
- * Bodies of loops must be listed in a topological order; in this one ORT's walk prefers nodes that are scheduled
- * first, as far as operands allow.
+ * A topological order, as indices into `schedule`, in which nodes that are scheduled late come as early as
+ * their operands allow. Loop bodies must be listed topologically; ORT's walk, which takes the last nodes of a
+ * list first, then prefers nodes that are scheduled early.
  */
 export function lateFirst(schedule: readonly OrderedNode[]): readonly number[] {
   const { inputs } = edges(schedule);
@@ -121,8 +121,8 @@ function edges(nodes: readonly OrderedNode[]): Edges {
 }
 
 /**
- * Nodes at which a walk from `start` could end: each node up to there is first read within the stretch. None lies
- * beyond the next node that nothing reads.
+ * Nodes at which a walk from `start` could end. Each node between `start` and such a root is first read by the root or
+ * by an earlier node. The search ends at the first node that nothing reads.
  */
 function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   const roots = [start];
@@ -134,11 +134,11 @@ function possibleRoots(firstUse: Uint32Array, start: number): number[] {
   return roots;
 }
 
-/** Finds by bisection the last value that holds, given that the first one holds and none does after one that fails. */
+/** Bisects for the last index where `holds` is true. It must be true first and, once false, stay false. */
 function lastIndexWhere(values: readonly number[], holds: (value: number) => boolean): number {
   let low = 0;
   let high = values.length - 1;
-  // Usually everything holds.
+  // Tries the last value first, because usually all hold.
   for (let middle = high; low < high; middle = (low + high + 1) >> 1) {
     if (holds(values[middle] ?? 0)) low = middle;
     else high = middle - 1;

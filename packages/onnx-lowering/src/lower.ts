@@ -35,37 +35,37 @@ export interface Lowered {
   /** Large constants, to bind as inputs or give as initializers with these names. */
   readonly constants: readonly BoundConstant[];
   /**
-   * If the engine folds constants: names of the constants and fixed inputs, which are given apart from the model. The
-   * engine removes unread ones and then refuses them.
+   * Names of the constants and fixed inputs that the session gets apart from the model; undefined unless the engine
+   * folds constants. Unread names are absent: the engine removes them from the model and then refuses them.
    */
   readonly initializers: ReadonlySet<string> | undefined;
   /** The session's name for an input or output of the graph. */
   readonly inputName: (name: string) => string;
   readonly outputName: (name: string) => string;
-  /** Whether any node reads an input of the graph; the session may lack unread inputs. */
+  /** Whether any node reads this input of the graph; the session may lack unread inputs. */
   readonly isRead: (name: string) => boolean;
-  /** The graph's node to which a node of the session belongs. */
+  /** The name of the graph node from which a node of the session was lowered. */
   readonly nodeOf: (name: string) => string;
   /** Whether a node of the session is in a loop's body; its time is part of the loop's time. */
   readonly isInBody: (name: string) => boolean;
-  /** Peak of live bytes in the order of execution, including inputs and outputs, as far as the graph shows. */
+  /** Peak of live bytes in the order of execution, with inputs and outputs, without the engine's buffers. */
   readonly plannedPeakBytes: number;
 }
 
 const NONE: Unswapped = new Set();
 
 /**
- * Lowers a graph to an ONNX model for this engine: half dtypes that it cannot compute in are emulated, large
- * constants are bound, and nodes are listed so that ORT runs them in the graph's order.
+ * Lowers a graph to an ONNX model for this engine: half dtypes in which it cannot compute are emulated, large
+ * constants become inputs, and nodes are sorted such that ORT runs them in the graph's order.
  * @param fixed inputs that are constant; if there are any, the model is for the engine's own optimizer
  */
 export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<string> = new Set()): Lowered {
   const isFolded = fixed.size > 0;
-  // The optimizer chooses layouts and fuses transpositions itself, and does not see through ours.
+  // The optimizer chooses layouts and fuses transpositions itself, and does not recognize ours.
   const target = isFolded ? { ...device, blockSize: undefined } : device;
   const widenings = new Map<string, string>();
   const sources = new Map<string, string>();
-  // The engine's own Einsum is slower, up to five times, and does not take several operands in their best order.
+  // The engine's own Einsum takes up to five times as long, and does not take several operands in their best order.
   const expanded = expandComposites(graph);
   const widened = widenNodes(
     expanded.graph,
@@ -122,7 +122,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   };
 }
 
-/** Turns the named inputs that are read into initializers without data, which the session gets apart. */
+/** Turns the named inputs that are read into initializers without data, which the session gets separately. */
 function withInitializers(
   { graph, ...model }: OnnxModel,
   names: ReadonlySet<string>,
@@ -133,11 +133,11 @@ function withInitializers(
   return encodeModel({ ...model, graph: { ...graph, inputs } }, { external });
 }
 
-/** All names that a node reads, also in bodies. */
+/** All names that nodes read, including nodes in loop bodies. */
 const readNames = ({ nodes }: OnnxGraph): ReadonlySet<string> =>
   new Set(nodes.flatMap((node) => withCaptured(node).inputs));
 
-/** The graph's node for each node of the session; nodes of a body belong to the loop. */
+/** Maps each node of the session to its graph node; nodes in a loop's body map to the loop. */
 function nodeSources(graph: OnnxGraph): ReadonlyMap<string, string> {
   const parts = new Map<string, string>();
   for (const node of graph.nodes) {
@@ -148,7 +148,7 @@ function nodeSources(graph: OnnxGraph): ReadonlyMap<string, string> {
   return parts;
 }
 
-/** The node that computes each value, also in bodies. */
+/** Finds the node that computes each value, also in loop bodies. */
 function findProducers(graph: Graph): ProducerOf {
   const made = new Map<Value, AnyNode>();
   const visit = ({ nodes }: Graph): void => {
@@ -183,24 +183,24 @@ function namesBy(
   return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
 }
 
-/** Slightly more memory is accepted for a session without anchors, each of which costs 0.25 µs per step. */
+/** Anchors are used if ORT's own order needs more than this times the memory. An anchor costs 0.25 µs per step. */
 const PEAK_ALLOWANCE = 1.02;
 
 interface Plan {
-  /** Orders nodes for the file; ORT runs them in another order. */
+  /** Orders nodes for the file, from which ORT derives the order of execution. */
   readonly list: (nodes: readonly OnnxNode[]) => readonly OnnxNode[];
   readonly peakBytes: number;
-  /** The plans of bodies, by the loop's name. */
+  /** The plans of loop bodies, by the name of the loop's node. */
   readonly bodies: ReadonlyMap<string, Plan>;
 }
 
-/** A node with its values' ids as names. */
+/** Describes a node by the ids of its inputs and outputs. */
 const byIds = ({ inputs, outputs }: AnyNode): OrderedNode => ({
   inputs: inputs.map(({ id }) => String(id)),
   outputs: outputs.map(({ id }) => String(id)),
 });
 
-/** The peak memory of the order in which ORT runs nodes that are listed like this. */
+/** Peak memory, in bytes, in the order that ORT derives from this list of nodes. */
 function measurePeak(graph: Graph, list: Graph["nodes"]): number {
   const order = executionOrder(list.map(byIds));
   const nodes = order.map((place) => list[place] as AnyNode);
@@ -208,8 +208,8 @@ function measurePeak(graph: Graph, list: Graph["nodes"]): number {
 }
 
 /**
- * Plans a reversed list without anchors if ORT's order for it needs no more memory than the schedule, or if anchors
- * are impossible because an optimizer removes them.
+ * Plans the reversed list if ORT's order for it needs at most `PEAK_ALLOWANCE` times the schedule's memory,
+ * or if the engine's optimizer would remove anchors (`isPlain`). Otherwise anchors keep ORT to the schedule.
  */
 function planOrder(graph: Graph, isPlain: boolean): Plan {
   const own = measurePeak(graph, graph.nodes.toReversed());
@@ -222,7 +222,7 @@ function planOrder(graph: Graph, isPlain: boolean): Plan {
   };
 }
 
-/** Plans the graph's own order. */
+/** Plans the graph's own order, for engines that run nodes as listed. */
 const planSchedule = (graph: Graph): Plan => ({
   list: (nodes) => nodes,
   peakBytes: peakLiveBytes(graph, { outputsHeld: true }).bytes,
@@ -248,7 +248,7 @@ function planBodies({ nodes }: Graph): ReadonlyMap<string, Plan> {
   return new Map(loops.map((node) => [node.name, planBody(node.attributes.body)]));
 }
 
-/** Attributes of an anchor, a Shape node with an empty result, for which a run allocates nothing. */
+/** Attributes that make an anchor, a Shape node, give an empty result, for which a run allocates nothing. */
 const NO_DIMENSIONS: OnnxNode["attributes"] = {
   start: { kind: "int", value: 0n },
   end: { kind: "int", value: 0n },
@@ -263,7 +263,7 @@ function withAnchors(nodes: readonly OnnxNode[]): readonly OnnxNode[] {
   });
 }
 
-/** The node with the outer names that its bodies read added to its inputs, as the engine counts them. */
+/** The names of a node; the names that its bodies read count as inputs, as in the engine. */
 const withCaptured = (node: OnnxNode): OrderedNode => ({
   inputs: [
     ...node.inputs,
@@ -272,7 +272,7 @@ const withCaptured = (node: OnnxNode): OrderedNode => ({
   outputs: node.outputs,
 });
 
-/** Lists the graph's nodes, also in bodies, so that ORT derives the planned order. */
+/** Sorts the node lists of the graph and of its loop bodies such that ORT runs the nodes in the planned order. */
 function listNodes(graph: OnnxGraph, { list, bodies }: Plan): OnnxGraph {
   const nodes = graph.nodes.map((node): OnnxNode => {
     const plan = bodies.get(sourceOfNode(node));

@@ -4,9 +4,9 @@ import { type ErrorCode, type Graph, MpError } from "@mp/graph";
 const NODE = /Name:\s?'([^']*)'/;
 
 /**
- * Adds to an engine's error the graph's node that failed, and the line of user code that created it. Returns the
- * error itself if its message names no node of the graph and the code stays the same.
- * @param nodeOf gives the graph's node for a node of the session
+ * Adds to an engine's error the graph node that failed, and the line of user code that created the node.
+ * Returns the error itself if its message names no node of the graph and the code stays the same.
+ * @param nodeOf returns the name of the graph node for a node of the session
  */
 export function failureInNode(
   error: MpError,

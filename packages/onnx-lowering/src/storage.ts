@@ -2,12 +2,12 @@ import type { HostTensor, ValueType } from "@mp/graph";
 import type { Target } from "./lowerings/target.js";
 import { lengthen, shorten, shortType } from "./webgpu/short-integers.js";
 
-/** The types in which a device's session holds a graph's inputs and outputs. */
+/** How a device's session stores a graph's inputs and outputs. */
 export interface Storage {
   readonly storedType: (type: ValueType) => ValueType;
   /** Converts a tensor for a session. @throws MP_OUT_OF_RANGE for a number that the stored type does not hold */
   readonly stored: (value: HostTensor) => HostTensor;
-  /** Converts a session's result back to the value's type. */
+  /** Converts a session's result back to the dtype that the graph declares. */
   readonly read: (value: HostTensor, type: ValueType) => HostTensor;
 }
 
@@ -19,6 +19,6 @@ const asTheyAre: Storage = {
 
 const inShortIntegers: Storage = { storedType: shortType, stored: shorten, read: lengthen };
 
-/** How an engine stores values: i64 is stored as i32 on WebGPU, and on engines that compute it in 32 bits. */
+/** How an engine stores values. i64 is stored as i32 on WebGPU and on engines that compute i64 in 32 bits. */
 export const storageOf = ({ device, differences }: Pick<Target, "device" | "differences">): Storage =>
   device === "webgpu" || differences?.hasShortIntegers ? inShortIntegers : asTheyAre;

@@ -1,6 +1,6 @@
 import type { OnnxAttributeKind } from "./model.js";
 
-/** ONNX's number for each kind of attribute: `AttributeProto.AttributeType`. */
+/** ONNX's code for each attribute kind: `AttributeProto.AttributeType`. */
 export const codeOfKind: Readonly<Record<OnnxAttributeKind, number>> = {
   float: 1,
   int: 2,

@@ -1,4 +1,4 @@
-// Whatever the bytes, there is a model or an MpError, soon; and what the scan lets through, protobuf reads.
+// Any bytes give a model or an MpError, soon; protobuf reads all bytes that the scan accepts.
 import { fromBinary } from "@bufbuild/protobuf";
 import { MpError } from "@mp/graph";
 import fc from "fast-check";

@@ -36,8 +36,8 @@ import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";
 
 export interface DecodeOptions extends Partial<ScanLimits> {
   /**
-   * Reads tensor data that lies in other files. The places come from the model and are checked to be below its
-   * folder. Whatever this function throws is passed on.
+   * Reads tensor data that lies in other files. The paths come from the model and are checked to be below the
+   * model's folder. Errors of this function are passed on.
    */
   readonly externalData?: ReadExternalData;
   /**
@@ -49,7 +49,7 @@ export interface DecodeOptions extends Partial<ScanLimits> {
 }
 
 /**
- * Decodes the bytes of an `.onnx` file. They may come from an untrusted source: the limits are checked first.
+ * Decodes the bytes of an `.onnx` file, which may come from an untrusted source: limits are checked first.
  * @throws MP_INVALID_ARGUMENT for a value that is not a Uint8Array, such as the file's path
  * @throws MP_PARSE for bytes that are not a well-formed model or exceed a limit
  * @throws MP_UNSUPPORTED for valid models with sparse tensors, sequences, maps or training info, and with external

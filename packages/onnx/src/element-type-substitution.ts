@@ -1,6 +1,6 @@
-// Reads a model whose element types a graph here does not have as one of types that it has, where the caller says so.
-// Integers of fewer bits are held by wider ones: behind every operator that may leave their range nodes are put that wrap
-// around as the narrow type does, so that the numbers are those of the model.
+// Substitutes element types that graphs lack, as the caller's `readAs` says. A wider integer type holds a narrower one.
+// Where an operator's results may leave the narrow type's range, added nodes wrap them around as that type does, so
+// that the values are those of the model.
 import { create } from "@bufbuild/protobuf";
 import { codeOfElementType, elementTypeOfCode } from "./element-type.js";
 import { quote, unsupported } from "./problem.js";
@@ -24,13 +24,13 @@ import {
 import { smallIntegerRules } from "./small-integer-rules-table.js";
 import { substituteTensor } from "./tensor-substitution.js";
 
-/** Attributes whose integer is ONNX's number of an element type. */
+/** Attributes whose value is ONNX's code of an element type. */
 const TYPE_ATTRIBUTES: ReadonlySet<string> = new Set(["to", "dtype", "output_datatype", "softmax_precision"]);
 
-/** The small integer type of each value that has one, by the value's name. */
+/** The substituted integer type of each value that has one, by value name. */
 type SmallIntegers = ReadonlyMap<string, SmallInteger>;
 
-/** Number of values of each type, and whether it is signed. */
+/** For each substituted integer type, how many values it has and whether they may be negative. */
 const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly isSigned: boolean }>> = {
   INT8: { size: 2 ** 8, isSigned: true },
   INT16: { size: 2 ** 16, isSigned: true },
@@ -38,7 +38,7 @@ const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly is
   UINT32: { size: 2 ** 32, isSigned: false },
 };
 
-/** The small integer type of a node's outputs (one for all, or one each), and whether results may exceed its range. */
+/** The substituted integer type of a node's outputs (one for all, or one for each); whether results must be wrapped. */
 interface Substituted {
   readonly small: SmallInteger | readonly (SmallInteger | undefined)[] | undefined;
   readonly wraps: boolean;
@@ -47,16 +47,16 @@ interface Substituted {
 const NOTHING: Substituted = { small: undefined, wraps: false };
 
 /**
- * Replaces the element types that `readAs` names, in the model itself.
- * @throws MP_UNSUPPORTED for a number that the substitute does not hold, and for an operator whose results for small
- *   integers are not known
+ * Replaces the element types that `readAs` names; changes `model`.
+ * @throws MP_UNSUPPORTED for a number that the substitute type cannot hold, and for an operator whose results
+ *   for substituted integers are not known
  */
 export function substituteElementTypes(model: ModelProto, readAs: ReadAs): void {
   if (model.graph !== undefined)
     new Substitution(readAs, valueNames(model.graph)).graph(model.graph, new Map());
 }
 
-/** The names of all values, also of those in bodies. */
+/** The names of all values of a graph and of its bodies. */
 function valueNames({ node, input, initializer }: GraphProto): Set<string> {
   const names = new Set([...input, ...initializer].map(({ name }) => name));
   for (const { output, attribute } of node) {
@@ -75,7 +75,7 @@ class Substitution {
     this.#names = names;
   }
 
-  /** Substitutes in one graph. @returns the small integer type of each output that has one */
+  /** Substitutes in one graph. @returns the substituted integer type of each output, undefined for others */
   graph(graph: GraphProto, around: SmallIntegers): readonly (SmallInteger | undefined)[] {
     const types = new Map(around);
     const define = (name: string, code: number): void => {
@@ -101,7 +101,7 @@ class Substitution {
     return graph.output.map(({ name }) => types.get(name));
   }
 
-  /** Substitutes a declared type. @returns ONNX's number of the type that was declared before */
+  /** Substitutes a declared type. @returns ONNX's code of the type before the substitution */
   #declared({ type }: ValueInfoProto): number {
     if (type?.value.case !== "tensorType") return 0;
     const tensor = type.value.value;
@@ -136,7 +136,7 @@ class Substitution {
     if (named !== undefined) return { small: named, wraps: node.opType.startsWith("Cast") };
     const operand = node.input.map((name) => types.get(name)).find((type) => type !== undefined);
     const body = Array.isArray(given) ? given.find((type) => type !== undefined) : undefined;
-    // What a branch gives the node gives; in loops it also goes around.
+    // An If returns what its branches return; a loop also passes that to its next step.
     if (node.opType === "If" && body !== undefined) return { small: given, wraps: false };
     if (operand === undefined && body === undefined) return NOTHING;
     const rule = smallIntegerRules.get(node.domain === "" || node.domain === "ai.onnx" ? node.opType : "");
@@ -149,7 +149,7 @@ class Substitution {
     return small === undefined ? NOTHING : { small, wraps: rule.wraps };
   }
 
-  /** The node, followed by nodes that wrap its first result into the range of the type. */
+  /** Returns the node, followed by nodes that wrap its first result into the range of `type`. */
   #wrapped(node: NodeProto, type: SmallInteger): readonly NodeProto[] {
     const [result = ""] = node.output;
     if (result === "") return [node];

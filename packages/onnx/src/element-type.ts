@@ -1,6 +1,6 @@
 import { DTYPES, type DType } from "@mp/graph";
 
-/** ONNX's names of element types, each at the index that `TensorProto.DataType` gives it. */
+/** ONNX's names of element types; the index of a name is its code, `TensorProto.DataType`. */
 const ONNX_NAMES = [
   "UNDEFINED",
   "FLOAT",
@@ -35,7 +35,7 @@ const ONNX_NAMES = [
 
 type OnnxName = (typeof ONNX_NAMES)[number];
 
-/** ONNX's name of each dtype here. The two f8 types are "FN" and "IEEE-like"; casts to them do not saturate. */
+/** ONNX's name of each dtype. Casts to the two f8 types do not saturate. */
 const onnxNameOf = {
   f32: "FLOAT",
   f16: "FLOAT16",
@@ -49,20 +49,20 @@ const onnxNameOf = {
   bool: "BOOL",
 } as const;
 
-/** Element types of ONNX that have no dtype here, by ONNX's names. */
+/** ONNX's names of the element types that graphs do not have as dtypes. */
 export type ForeignElementType = Exclude<OnnxName, "UNDEFINED" | (typeof onnxNameOf)[DType]>;
 
 /** An element type as a model may declare it. */
 export type ElementType = DType | ForeignElementType;
 
-/** ONNX's number of an element type in a file. */
+/** ONNX's code for an element type, as files contain it. */
 export function codeOfElementType(type: ElementType): number {
   const code = ONNX_NAMES.indexOf(isDType(type) ? onnxNameOf[type] : type);
   if (code < 1) throw new Error(`internal: no ONNX element type ${type}`);
   return code;
 }
 
-/** The element type with ONNX's number `code`; undefined for a number that the schema does not know. */
+/** The element type with this ONNX code; undefined for a code that the schema does not know. */
 export function elementTypeOfCode(code: number): ElementType | undefined {
   const name = ONNX_NAMES[code];
   if (name === undefined || name === "UNDEFINED") return undefined;

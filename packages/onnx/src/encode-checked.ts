@@ -4,8 +4,8 @@ import type { OnnxModel } from "./model.js";
 
 /**
  * Encodes a model as the bytes of an `.onnx` file.
- * @throws MP_INVALID_ARGUMENT naming the place where the value does not have the structure of a model
- * @throws MP_OUT_OF_RANGE for a model too large for one protobuf, and for a number that its attribute cannot hold
+ * @throws MP_INVALID_ARGUMENT naming the field at which the value does not have the structure of a model
+ * @throws MP_OUT_OF_RANGE for a model too large for one protobuf, and a number that its attribute cannot hold
  */
 export function encodeModel(model: OnnxModel, options: EncodeOptions = {}): Uint8Array<ArrayBuffer> {
   expectModel("encodeModel", model);

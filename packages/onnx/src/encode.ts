@@ -15,12 +15,12 @@ import type {
   StringMap,
 } from "./model.js";
 
-/** Protobuf's size limit: readers hold sizes in signed 32-bit integers. */
+/** Protobuf's size limit, because readers hold sizes in signed 32-bit integers. */
 const MAX_MODEL_BYTES = 2 ** 31 - 1;
 
-/** What `encodeModel` leaves out of the bytes. */
+/** Data that `encodeModel` leaves out of the bytes. */
 export interface EncodeOptions {
-  /** Initializers to declare without data, by name and type: an engine gets their data apart from the model. */
+  /** Initializers to declare without data, by name and type, since an engine gets their data apart from the model. */
   readonly external?: readonly OnnxValueInfo[];
 }
 
@@ -48,7 +48,7 @@ function checkSize(bytes: number): void {
   );
 }
 
-// The numbers of fields below are those of `proto/onnx.proto`. An empty text that is optional is left out, as Python's
+// Field numbers below are those of `proto/onnx.proto`. Empty optional strings are left out, as Python's
 // writer does.
 
 function modelMessage(model: OnnxModel, external: readonly OnnxValueInfo[]): Message {

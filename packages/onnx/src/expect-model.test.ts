@@ -1,4 +1,4 @@
-// Whatever object is given for a model, reading and writing it end in a result or in an MpError.
+// Any object, read and written as a model, gives a result or an MpError.
 import { MpError } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import { seed } from "../../core/test/soak/size.js";

@@ -1,13 +1,13 @@
 /**
- * Checks once that a value has the structure of `OnnxModel`: models are plain data that users make and change, and
- * the readers and writers rely on it.
+ * Checks that a value has the structure of `OnnxModel`. Models are plain data that users make and change;
+ * readers and writers rely on this check.
  */
 import { isHostTensor, MpError, tensor as makeTensor } from "@mp/graph";
 import { arrayClassOf } from "@mp/graph/internal";
 import { isElementType } from "./element-type.js";
 import type { OnnxAttributeKind, OnnxGraph, OnnxModel, OnnxNode } from "./model.js";
 
-/** Throws unless the value at that place has the expected form. */
+/** Throws unless the value has the expected form. `place` is its path in the model, for the message. */
 type Check = (value: unknown, place: string) => void;
 
 class Mismatch extends Error {}
@@ -52,7 +52,7 @@ const list =
   (check: Check): Check =>
   (value, place) => {
     array(value, place);
-    // Not forEach: it leaves out what was never set.
+    // forEach would skip holes of sparse arrays.
     for (const [index, each] of [...(value as readonly unknown[])].entries())
       check(each, `${place}[${index}]`);
   };
@@ -147,7 +147,7 @@ const model = fields<OnnxModel>({
   metadata,
 });
 
-/** Checks the structure of a model. @throws MP_INVALID_ARGUMENT naming the place and the value found there */
+/** Checks the structure of a model. @throws MP_INVALID_ARGUMENT naming the wrong field and its value */
 export function expectModel(what: string, given: unknown): asserts given is OnnxModel {
   const { graph, opsets } = (given ?? {}) as Partial<OnnxModel>;
   if (graph === undefined || opsets === undefined)

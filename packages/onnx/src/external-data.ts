@@ -1,5 +1,5 @@
-// Tensors of a model whose data lies in other files. Their names come from the model, so that a hostile one could name
-// any file: only what lies below the model's own folder is asked for.
+// Reads tensors whose data lies in other files. The file names come from the model, and a hostile model could name any
+// file. So only files below the model's own folder are asked for.
 
 import { MpError } from "@mp/graph";
 import { arrayClassOf } from "@mp/graph/internal";
@@ -14,7 +14,7 @@ import type {
 } from "./proto/onnx_pb.js";
 import { TensorProto_DataLocation } from "./proto/onnx_pb.js";
 
-/** The place of a tensor's data: `length` bytes from `offset` in the file `location` beside the model. */
+/** Where a tensor's data lies: `length` bytes from `offset` in the file `location` beside the model. */
 export interface DataPlace {
   /** A path below the model's folder, with slashes. */
   readonly location: string;
@@ -23,12 +23,12 @@ export interface DataPlace {
   readonly length?: number;
 }
 
-/** Returns the bytes at a place. */
+/** Reads the bytes at a place. */
 export type ReadExternalData = (place: DataPlace) => Uint8Array;
 
 /**
- * Reads all external data into the message itself. @throws MP_PARSE for a place outside the model's folder or too
- * much data, MP_INVALID_ARGUMENT if `read` does not return a `Uint8Array`
+ * Moves all external data into the message. @throws MP_PARSE for a file outside of the model's folder or more
+ * than `maxBytes`, MP_INVALID_ARGUMENT if `read` does not return a `Uint8Array`
  */
 export function inlineExternalData(model: ModelProto, read: ReadExternalData, maxBytes: number): void {
   let left = maxBytes;

@@ -2,7 +2,7 @@ import type { InputRole } from "@mp/graph";
 import { INVARIANTS_KEY } from "./metadata-keys.js";
 import type { OnnxNode } from "./model.js";
 
-/** A value of the surrounding graph that a body reads: its name there, and the name and role of the body's input. */
+/** A value that a body reads from the surrounding graph: its name there; name and role of the body's input. */
 export type Invariant = readonly [outer: string, name: string, role: InputRole];
 
 const ROLES: readonly InputRole[] = ["parameter", "state", "batch", "capture"];
@@ -13,7 +13,7 @@ export function invariantsToMetadata(invariants: readonly Invariant[]): Readonly
   return invariants.length === 0 ? {} : { [INVARIANTS_KEY]: JSON.stringify(invariants) };
 }
 
-/** The invariants in a node's metadata; none if another program wrote the node or damaged the metadata. */
+/** Reads invariants from a node's metadata; none if it is damaged or another program wrote the node. */
 export function invariantsFromMetadata({ metadata }: OnnxNode): readonly Invariant[] {
   let list: unknown;
   try {

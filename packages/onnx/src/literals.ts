@@ -1,7 +1,7 @@
 import { type DType, encode, type HostTensor, hostArrayOf, isFloat, MpError, type Shape } from "@mp/graph";
 
 /**
- * A tensor of these numbers, each rounded once from f64; numbers beyond a float dtype's range become infinite.
+ * A tensor of these numbers, each rounded once from f64; beyond the range of a float dtype they are infinite.
  * @throws MP_OUT_OF_RANGE for a number that an integer dtype does not hold
  */
 export function literals(

@@ -2,9 +2,9 @@ import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { MpError } from "@mp/graph";
 
 /**
- * A protobuf message that is put together field by field, in the order of the field numbers. A program that only
- * writes models thus needs protobuf's wire format, but neither the schema nor the reader. Bytes are not copied before
- * `toBytes`.
+ * A protobuf message that is written field by field, in the order of the field numbers. A program that only
+ * writes models thus needs protobuf's wire format, but neither the schema nor the reader. Bytes are not
+ * copied before `toBytes`.
  */
 export class Message {
   readonly #fields: ((writer: BinaryWriter) => void)[] = [];

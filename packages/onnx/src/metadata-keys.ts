@@ -1,9 +1,9 @@
 import type { Origin, Phase } from "@mp/graph";
 import type { StringMap } from "./model.js";
 
-/** On an ONNX node: the name of the graph's node that it implements, wholly or in part. */
+/** On an ONNX node: the name of the graph node that it implements, alone or with other nodes. */
 export const NODE_KEY = "mp.node";
-/** On a node that a lowering added around, or instead of, the node with the same op. */
+/** Marks a node that a lowering wrote in addition to, or instead of, a node with the graph node's op. */
 export const HELPER_KEY = "mp.helper";
 /** On a graph input: the input's role. */
 export const ROLE_KEY = "mp.role";
@@ -12,9 +12,9 @@ export const NAME_KEY = "mp.name";
 /** On a Constant: the number before rounding. */
 export const LITERAL_KEY = "mp.literal";
 
-/** On a Scan: how many of its stacked results are only for the gradient. */
+/** On a Scan: the number of its stacked results that only the gradient reads. */
 export const SAVED_KEY = "mp.saved";
-/** On a Scan without sequences, written with one that its body ignores. */
+/** On a Scan without sequences in the graph. ONNX requires a sequence, so one that is ignored was added. */
 export const COUNTED_KEY = "mp.counted";
 /** On a Scan: the outer values that its body reads, each with its name and role in the body, as JSON. */
 export const INVARIANTS_KEY = "mp.invariants";
@@ -27,7 +27,7 @@ const FORWARD_KEY = "mp.forward";
 
 const PHASES: readonly Phase[] = ["forward", "loss", "backward", "update"];
 
-/** A node's origin as metadata. The phase is always present, and so marks nodes that this package wrote. */
+/** Writes a node's origin as metadata. The phase is always written, so it marks nodes of this package. */
 export function originToMetadata({ scope, phase, line, segment, forward }: Origin): StringMap {
   return {
     [PHASE_KEY]: phase,
@@ -38,7 +38,7 @@ export function originToMetadata({ scope, phase, line, segment, forward }: Origi
   };
 }
 
-/** The origin in a node's metadata; undefined for nodes that other programs wrote. */
+/** Reads the origin from a node's metadata; undefined for nodes that other programs wrote. */
 export function originFromMetadata(metadata: StringMap): Origin | undefined {
   const phase = PHASES.find((name) => name === metadata[PHASE_KEY]);
   if (phase === undefined) return undefined;

@@ -4,7 +4,7 @@
 import type { HostTensor } from "@mp/graph";
 import type { ElementType } from "./element-type.js";
 
-/** Strings by key, in the order of the file; a map read from a file has no prototype. */
+/** Strings by key, in the order of the file. A map read from a file has no prototype. */
 export type StringMap = Readonly<Record<string, string>>;
 
 export interface OnnxTensorType {
@@ -19,7 +19,7 @@ export interface OnnxValueInfo {
   readonly metadata: StringMap;
 }
 
-/** An attribute of a node; integers are bigint, as i64 is everywhere on the host. */
+/** An attribute of a node. Integers are bigint, like the elements of i64 tensors. */
 export type OnnxAttribute =
   | { readonly kind: "float"; readonly value: number }
   | { readonly kind: "int"; readonly value: bigint }
@@ -31,7 +31,7 @@ export type OnnxAttribute =
   | { readonly kind: "strings"; readonly value: readonly string[] }
   | { readonly kind: "tensors"; readonly value: readonly HostTensor[] }
   | { readonly kind: "graphs"; readonly value: readonly OnnxGraph[] }
-  /** In a function's body: stands for the attribute `value` of the node that calls the function. */
+  /** In a function's body: the value of the attribute `value` of the node that calls the function. */
   | { readonly kind: "reference"; readonly value: string; readonly of: OnnxAttributeKind };
 
 export type OnnxAttributeKind =
@@ -57,7 +57,7 @@ export interface OnnxNode {
 export interface OnnxInitializer {
   readonly name: string;
   readonly tensor: HostTensor;
-  /** The file's element type of the same size if the graph has no such dtype, such as `UINT32`. */
+  /** The element type in the file, such as `UINT32`, if graphs lack it; `tensor` then has a dtype of the same size. */
   readonly elementType?: ElementType;
 }
 
@@ -66,14 +66,14 @@ export interface OnnxGraph {
   readonly inputs: readonly OnnxValueInfo[];
   readonly outputs: readonly OnnxValueInfo[];
   readonly initializers: readonly OnnxInitializer[];
-  /** The nodes. In a file for other programs each follows those it reads; an engine may accept any order. */
+  /** In files for other programs, a node follows those whose results it reads; engines may take any order. */
   readonly nodes: readonly OnnxNode[];
   /** Declared types of inner values; optional, because they can be inferred. */
   readonly valueInfos: readonly OnnxValueInfo[];
   readonly metadata: StringMap;
 }
 
-/** An operator that the model defines by nodes. */
+/** An operator that the model itself defines, by nodes. */
 export interface OnnxFunction {
   readonly domain: string;
   readonly name: string;
@@ -82,7 +82,7 @@ export interface OnnxFunction {
   readonly outputs: readonly string[];
   /** Attributes that every call must give. */
   readonly attributes: readonly string[];
-  /** Attributes that a call may leave out. */
+  /** Default values of the attributes that a call may omit. */
   readonly defaults: OnnxAttributes;
   readonly opsets: Readonly<Record<string, number>>;
   readonly nodes: readonly OnnxNode[];
@@ -106,7 +106,7 @@ export const OPSET_VERSION = 23;
 /** The IR version of ONNX 1.18, which introduced opset 23. */
 export const IR_VERSION = 11;
 
-/** A node whose optional parts are empty unless given. */
+/** Makes a node; parts that `rest` does not give are empty. */
 export function onnxNode(
   opType: string,
   inputs: readonly string[],
@@ -116,7 +116,7 @@ export function onnxNode(
   return { domain: "", name: "", attributes: {}, metadata: {}, ...rest, opType, inputs, outputs };
 }
 
-/** A graph whose optional parts are empty unless given. */
+/** Makes a graph; parts that `rest` does not give are empty. */
 export function onnxGraph(name: string, rest: Partial<Omit<OnnxGraph, "name">> = {}): OnnxGraph {
   return {
     inputs: [],
@@ -130,7 +130,7 @@ export function onnxGraph(name: string, rest: Partial<Omit<OnnxGraph, "name">> =
   };
 }
 
-/** A model with ONNX's own operators at `OPSET_VERSION`, unless `rest` says otherwise. */
+/** Makes a model of ONNX's own operators at `OPSET_VERSION`, unless `rest` gives other operator sets. */
 export function onnxModel(graph: OnnxGraph, rest: Partial<Omit<OnnxModel, "graph">> = {}): OnnxModel {
   return {
     irVersion: IR_VERSION,
@@ -144,14 +144,14 @@ export function onnxModel(graph: OnnxGraph, rest: Partial<Omit<OnnxModel, "graph
   };
 }
 
-/** The graphs that a node holds. */
+/** The graphs among a node's attributes. */
 export function bodiesOf({ attributes }: OnnxNode): readonly OnnxGraph[] {
   return Object.values(attributes).flatMap((attribute) =>
     attribute.kind === "graph" ? [attribute.value] : [],
   );
 }
 
-/** Maps the graphs among the attributes; the others stay as they are. */
+/** Returns the attributes with `change` applied to each graph among them. */
 export function mapBodies(
   attributes: OnnxAttributes,
   change: (body: OnnxGraph) => OnnxGraph,

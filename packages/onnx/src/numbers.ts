@@ -7,7 +7,7 @@ export function toNumbers({ dtype, data }: HostTensor): number[] {
   return Array.from(data as ArrayLike<number>, (bits) => decode(dtype, bits));
 }
 
-/** The only element as a number; undefined for any other count, or an integer that f64 cannot represent. */
+/** The only element as a number; undefined for any other count, or for an integer that f64 cannot hold. */
 export function onlyNumber(tensor: HostTensor): number | undefined {
   const [element] = tensor.data;
   const [value] = tensor.data.length === 1 ? toNumbers(tensor) : [];
@@ -15,8 +15,8 @@ export function onlyNumber(tensor: HostTensor): number | undefined {
 }
 
 /**
- * The number with the fewest digits that rounds to `value` in the dtype: 0.1 for the f32 nearest to 0.1. It restores
- * a number that was written, unless that had more digits than the dtype can distinguish.
+ * The number with the fewest digits that rounds to `value` in the dtype: 0.1 for the f32 nearest to 0.1. This is the
+ * number before rounding, unless that number had more digits than the dtype can distinguish.
  */
 export function shortest(value: number, dtype: DType): number {
   if (!isFloat(dtype) || !Number.isFinite(value)) return value;

@@ -30,12 +30,12 @@ export type OnnxProblem = (typeof ONNX_PROBLEMS)[number];
 /** Prefix of every message of this package. */
 const PREFIX = "onnx: ";
 
-/** The error's message without this package's prefix, to quote it in another message. */
+/** An error's message without this package's prefix, to quote in another message. */
 export function withoutPrefix({ message }: Error): string {
   return message.startsWith(PREFIX) ? message.slice(PREFIX.length) : message;
 }
 
-/** Throws MP_PARSE with the problem's kind in the details. */
+/** Throws MP_PARSE with the problem in the details. */
 export function refuse(
   problem: OnnxProblem,
   message: string,
@@ -49,7 +49,7 @@ export function unsupported(message: string, details: Readonly<Record<string, un
   throw new MpError("MP_UNSUPPORTED", `${PREFIX}${message}`, { details });
 }
 
-/** A name in quotes, escaped and cut, so that a hostile one can neither break nor flood a message. */
+/** A name in quotes, escaped and truncated, so that a hostile name can neither break nor flood a message. */
 export function quote(name: string): string {
   return JSON.stringify(name.length > 80 ? `${name.slice(0, 80)}…` : name);
 }

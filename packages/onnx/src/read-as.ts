@@ -1,13 +1,13 @@
-// Element types of ONNX that a graph here does not have, and what they may be read as if the caller says so.
+// ONNX's element types that graphs do not have, and the dtypes that the caller may substitute for them.
 import { MpError } from "@mp/graph";
 import { checks, readOptions } from "@mp/graph/internal";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 
-/** Substitutes for element types: integers that hold all values of the type, and floats that round its values. */
+/** Substitutes for element types that graphs lack: integers that hold all values, or a rounding float. */
 export interface ReadAs {
-  /** Values are rounded to nearest and all operators compute in f32. Numbers beyond f32's range are refused. */
+  /** Values are rounded to nearest, and all operators compute in f32. Values beyond f32 are refused. */
   readonly DOUBLE?: "f32";
-  /** Results of sums, products and the like wrap around as 8-bit ones do. */
+  /** Results such as sums and products wrap around, as they do in the type itself. */
   readonly INT8?: "i32";
   readonly INT16?: "i32";
   readonly UINT16?: "i32";
@@ -28,19 +28,19 @@ export const substitutes: Required<ReadAs> = {
 
 const isSubstituted = (type: ElementType): type is SubstitutedType => Object.hasOwn(substitutes, type);
 
-/** The substitute for a type, if the caller gave one. */
+/** The substitute for a type; undefined if the caller gave none. */
 export function findSubstitute(type: ElementType, readAs: ReadAs): ReadAs[SubstitutedType] {
   return isSubstituted(type) ? readAs[type] : undefined;
 }
 
-/** The small integer type with ONNX's number `code`, if the caller gave a substitute for it. */
+/** The integer type with this ONNX code, if `readAs` has a substitute for it; undefined otherwise. */
 export function smallIntegerOfCode(code: number, readAs: ReadAs): SmallInteger | undefined {
   const type = elementTypeOfCode(code);
   if (type === undefined || !isSubstituted(type) || type === "DOUBLE") return undefined;
   return readAs[type] === undefined ? undefined : type;
 }
 
-/** A message's ending with advice on an element type; empty if there is no remedy. */
+/** The end of a message about an unsupported type, with advice; empty if `readAs` cannot help. */
 export function remedyFor(type: ElementType): string {
   return isSubstituted(type) ? `; pass readAs: { ${type}: "${substitutes[type]}" } to read it as that` : "";
 }
@@ -53,7 +53,7 @@ const OPTIONS = {
   UINT32: checks.optional(checks.text),
 };
 
-/** @throws MP_INVALID_ARGUMENT for a type without substitutes, and for a wrong substitute */
+/** @throws MP_INVALID_ARGUMENT for a type that cannot be substituted, and for a wrong substitute */
 export function expectReadAs(where: string, readAs: ReadAs | undefined): ReadAs {
   if (readAs === undefined) return {};
   const given = readOptions(where, readAs, OPTIONS, { example: '{ DOUBLE: "f32" }' });

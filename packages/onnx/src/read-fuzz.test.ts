@@ -1,4 +1,4 @@
-// Whatever a model says, reading it as a graph ends in a graph or in an MpError.
+// Reading any model as a graph ends in a graph or in an MpError.
 import { readFileSync } from "node:fs";
 import { float32 } from "@mp/core";
 import { MpError, type Tensor, traceInto } from "@mp/graph";

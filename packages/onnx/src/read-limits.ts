@@ -4,7 +4,7 @@ import { quote } from "./problem.js";
 
 /** Limits on an engine's work for a graph, so that a short file cannot demand hours or all memory. */
 export interface ReadLimits {
-  /** Steps of a loop, multiplied by those of the loops around it. Default 100 000. */
+  /** Steps of a loop, multiplied by the steps of the loops around it. Default 100 000. */
   readonly loopSteps?: number;
   /** Elements of any one value. Default 2^30. */
   readonly elements?: number;
@@ -17,7 +17,7 @@ const LIMITS = { loopSteps: withDefault(100_000, limit), elements: withDefault(2
 export const readLimits = (given: ReadLimits = {}): Required<ReadLimits> =>
   readOptions<ReadLimits, typeof LIMITS>("limits", given, LIMITS, { example: "{ loopSteps: 1e6 }" });
 
-/** @throws MP_INVALID_ARGUMENT as `readLimits`, MP_OUT_OF_RANGE naming the node that exceeds a limit */
+/** @throws MP_INVALID_ARGUMENT for wrong limits, MP_OUT_OF_RANGE naming the node that exceeds a limit */
 export function expectWithin(graph: Graph, given: ReadLimits = {}, around = 1): void {
   const limits = readLimits(given);
   const expect = (name: keyof ReadLimits, node: string, value: number, what: string): void => {

@@ -114,7 +114,7 @@ describe("a graph written as ONNX and read back", () => {
 
   it.each(cases.map((entry) => [entry.name, entry] as const))("%s", (_, { graph, op, dtype, inputs }) => {
     if (op === "MaxPoolGradient") {
-      // Made of the indices of ONNX's MaxPool, which the graph does not have.
+      // It is composed with the indices of ONNX's MaxPool, which the graph does not have.
       expect(() => throughFile(graph)).toThrow(/has output 1/);
       expect(printGraph(throughFile(graph, { ownOps: "keep" }))).toBe(printGraph(graph));
       return;

@@ -1,6 +1,6 @@
 /**
- * Limits on untrusted bytes. The reader's objects need some hundred times the memory of the bytes that announce them
- * (an empty message is two bytes), so counts are limited as well as sizes.
+ * Limits on untrusted bytes. Decoded objects need about a hundred times the memory of their bytes in the file (an empty
+ * message is two bytes), so counts are limited as well as sizes.
  */
 export interface ScanLimits {
   /** Bytes of the whole file; protobuf itself allows at most 2^31 - 1. */

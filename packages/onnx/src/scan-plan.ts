@@ -1,5 +1,5 @@
-// What the scan expects of every field of a message, taken from the generated descriptors, so that the schema is
-// written down once and the scan cannot disagree with the reader about what is a submessage.
+// The plans of all messages for the scan, taken from the generated descriptors. So the schema is written down once, and
+// the scan agrees with the reader about what is a submessage.
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { ModelProtoSchema, NodeProtoSchema, TensorProtoSchema } from "./proto/onnx_pb.js";
 
@@ -10,17 +10,17 @@ export interface FieldPlan {
   readonly name: string;
   readonly form: FieldForm;
   readonly repeated: boolean;
-  /** The message's plan when `form` is `message`. */
+  /** The plan of the nested message, if `form` is `message`. */
   readonly message?: MessagePlan;
 }
 
-/** Kinds of messages that have a limit of their own. */
+/** Messages that have a limit of their own. */
 export type Counted = "node" | "tensor" | undefined;
 
 export interface MessagePlan {
   readonly name: string;
   readonly counted: Counted;
-  /** Plans of fields at the index of their number; the schema's numbers are small. */
+  /** The plan of each field, at the index of its field number; these numbers are small. */
   readonly fields: readonly (FieldPlan | undefined)[];
 }
 
@@ -57,7 +57,7 @@ function messagePlan(schema: DescMessage, known: Map<DescMessage, MessagePlan>):
   if (existing !== undefined) return existing;
   const fields: (FieldPlan | undefined)[] = [];
   const plan: MessagePlan = { name: schema.name, counted: countedAs.get(schema), fields };
-  // Before its fields: graphs hold nodes, which hold graphs.
+  // Registers the plan before its fields are known, since graphs hold nodes, which hold graphs.
   known.set(schema, plan);
   for (const field of schema.fields) {
     fields[field.number] = {

@@ -1,14 +1,14 @@
-// The wire format of a model, walked once before a reader builds anything from it. Every byte is visited at most
-// once per level and nothing is allocated, so time is linear and memory constant in the input. It is stricter than
-// protobuf where two readers could disagree: a known field must have its schema's wire type, a singular field may occur
-// once, varints are minimal, strings are UTF-8.
+// Walks the wire format of a model once before a reader builds anything from it. Every byte is visited at
+// most once per level and nothing is allocated, so time is linear and memory constant in the input. The scan
+// is stricter than protobuf where two readers could disagree: a known field must have its schema's wire type,
+// a singular field may occur once, varints are minimal, strings are UTF-8.
 import { refuse } from "./problem.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { type FieldForm, type FieldPlan, type MessagePlan, modelPlan } from "./scan-plan.js";
 
 const NO_COUNTS = { depth: 0, messages: 0, fields: 0, numbers: 0, nodes: 0, tensors: 0, tensorBytes: 0 };
 
-/** The counts of a scan, as a help to choose limits. */
+/** The counts of a scan, which help to choose limits. */
 type ScanReport = Readonly<typeof NO_COUNTS>;
 
 const VARINT = 0;
@@ -201,14 +201,14 @@ class Scanner {
     this.#at += count;
   }
 
-  /** Reads a length. @returns where the payload ends */
+  /** Reads the length of a payload. @returns the position where the payload ends */
   #length(end: number, offset: number): number {
     const length = this.#varint(end);
     if (length > end - this.#at) this.#truncated(length, end, offset);
     return this.#at + length;
   }
 
-  /** Reads a minimal varint of at most 64 bits; values above 2^53 are approximate, which no caller minds. */
+  /** Reads a minimal varint of at most 64 bits; above 2^53 the value is approximate, which suffices here. */
   #varint(end: number): number {
     const start = this.#at;
     let value = 0;

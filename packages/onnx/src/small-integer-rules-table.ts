@@ -1,8 +1,8 @@
-/** What is known of an operator's result if small integers are held in a wider type. */
+/** The type of an operator's result, and whether it wraps, if an integer type is read as a wider one. */
 export interface SmallIntegerRule {
-  /** Index of the operand whose type the result has; absent if the result is not a small integer. */
+  /** Index of the operand that has the result's type; absent if the result's type is not substituted. */
   readonly of?: number;
-  /** Whether the result may leave the type's range and must be wrapped. */
+  /** Whether the result may exceed the range of its type and must be wrapped. */
   readonly wraps: boolean;
 }
 
@@ -10,8 +10,8 @@ const rule = (wraps: boolean, of: number | undefined, ops: readonly string[]) =>
   ops.map((op) => [op, { wraps, ...(of === undefined ? {} : { of }) }] as const);
 
 /**
- * The rules by operator; others are refused. Results that wrap, such as sums, products and differences, are correct
- * modulo the type's size when computed with more bits.
+ * The rules by operator; other operators are refused. Results that wrap, such as sums and products, are
+ * computed with more bits and are then correct modulo the number of values of the type.
  */
 export const smallIntegerRules: ReadonlyMap<string, SmallIntegerRule> = new Map([
   ...rule(true, 0, [

@@ -13,8 +13,8 @@ import { type TensorProto, TensorProto_DataLocation } from "./proto/onnx_pb.js";
 import { remedyFor } from "./read-as.js";
 
 /**
- * Copies a tensor from its message into memory of its own.
- * @throws MP_UNSUPPORTED for data in other files and for element types that have no dtype here
+ * Copies a tensor out of its message.
+ * @throws MP_UNSUPPORTED for data in other files and for element types that graphs do not have
  * @throws MP_PARSE if data and declared type do not match
  */
 export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
@@ -46,7 +46,7 @@ export function tensorFromProto(proto: TensorProto, what: string): HostTensor {
   return tensor(data, shape, type) as HostTensor;
 }
 
-/** The largest rank; no library allows more, and longer shapes would only flood messages. */
+/** The largest rank that is read; no library allows more, and longer shapes would only flood messages. */
 const MAX_RANK = 255;
 
 /** @throws MP_PARSE for more than 255 dimensions */
@@ -60,7 +60,7 @@ function decodeShape(dims: readonly bigint[], what: string): number[] {
   return dims.map((size) => dimension(size, what));
 }
 
-/** A size as a number. @throws MP_PARSE for a negative size or one beyond 2^53 - 1 */
+/** Converts a size to a number. @throws MP_PARSE for a size that is negative or above 2^53 - 1 */
 export function dimension(size: bigint, what: string): number {
   if (size < 0n || size > BigInt(Number.MAX_SAFE_INTEGER)) {
     refuse("invalid-field", `${what} has a dimension of ${size}`, { tensor: what });
@@ -113,7 +113,7 @@ function decodeData(proto: TensorProto, dtype: DType, count: number, what: strin
   return data;
 }
 
-/** Copies raw data, which may be unaligned and shares the caller's memory. */
+/** Copies raw data, because it may be unaligned and is the caller's memory. */
 function fromRaw(raw: Uint8Array, dtype: DType): HostArrays[DType] {
   const data = new hostArrayOf[dtype](raw.length / bytesPerElement[dtype]);
   new Uint8Array(data.buffer).set(raw);
@@ -129,7 +129,7 @@ function fromNumbers(
   for (let index = 0; index < numbers.length; index++) {
     const number = numbers[index] as number | bigint;
     data[index] = number;
-    // What does not fit would wrap silently; f32 data is f32 on the wire already.
+    // Numbers that do not fit would wrap silently; f32 data is f32 on the wire already.
     if (dtype !== "f32" && data[index] !== number) {
       refuse("invalid-field", `${what} is ${dtype}, yet element ${index} is ${number}`, { tensor: what });
     }

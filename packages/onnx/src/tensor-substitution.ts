@@ -6,7 +6,7 @@ import { findSubstitute, type ReadAs, type SubstitutedType } from "./read-as.js"
 
 type Numbers = readonly number[] | readonly bigint[];
 
-/** How the data of each type is stored: as numbers in a field, or as the raw bytes of an array. */
+/** For each type, the field in which a message stores its numbers, and the array class of its raw bytes. */
 const stored = {
   DOUBLE: ["doubleData", Float64Array],
   INT8: ["int32Data", Int8Array],
@@ -22,7 +22,7 @@ const stored = {
 export function substituteTensor(tensor: TensorProto, what: string, readAs: ReadAs): void {
   const type = elementTypeOfCode(tensor.dataType);
   const substitute = type === undefined ? undefined : findSubstitute(type, readAs);
-  // Data in another file, which nobody reads, is refused with the tensor.
+  // `tensorFromProto` refuses data in another file that was not read.
   if (substitute === undefined || tensor.dataLocation === TensorProto_DataLocation.EXTERNAL) return;
   const numbers = readNumbers(tensor, type as SubstitutedType, what);
   const data =

@@ -2,7 +2,7 @@ import { type PlotOptions, plot } from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { html, Markup } from "./html.js";
 
-/** The room for a plot. Text has one size on every screen, so each figure is drawn for two widths. */
+/** The size of a plot. Each figure is drawn for two page widths, so that its text is never scaled. */
 export interface Room {
   readonly width: number;
   readonly isNarrow: boolean;
@@ -36,8 +36,8 @@ const FONT_SIZE = 12;
 export const textWidth = (text: string): number => text.length * FONT_SIZE * 0.62;
 
 /**
- * Shortens a path to `length` characters. First drops the kinds of outer layers (`4/0/body` for `4/0 residual/body`),
- * then keeps the end, where the names of layers differ.
+ * Shortens a path to `length` characters. First drops the types of outer layers (`4/0 residual/body` becomes
+ * `4/0/body`), then keeps the end, where the names of layers differ.
  */
 export function shorten(text: string, length: number): string {
   if (text.length <= length) return text;

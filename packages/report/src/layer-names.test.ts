@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { layerNames, withLayerNames } from "./layer-names.js";
 import { layerName } from "./layers.js";
 
-/** The layers of a report as the parts of it that have names. */
+/** The names that the page shows for the layers of a report. */
 const namesOf = (layers: readonly (readonly [layer: string, label?: string])[]): readonly string[] => {
   const groups = layers.map(([layer, label]) => ({ layer, ...(label === undefined ? {} : { label }) }));
   const report = { groups, casts: { nodes: [] }, gradients: { largestIn: groups[0] } };

@@ -1,6 +1,7 @@
 import type { PrecisionReport } from "@mp/core";
+import type { ValueGroup } from "@mp/core/report";
 
-/** Matches a part of a `sequential`: `0 dense`. The layer opens a scope of the same name inside. */
+/** Matches the scope of a `sequential`'s part, such as `0 dense`. Inside, the layer opens a scope `dense`. */
 const PART = /^(\d+) (.+)$/;
 
 /** A part of a path, as in parameters' paths and as shown on the page. */
@@ -13,8 +14,8 @@ interface PathPart {
 export type NameOf = (path: string, label?: string) => string;
 
 /**
- * Names layers by their labels, which show the kinds of a `sequential`'s parts. A path without a label gets the label
- * of its scope; other paths, such as a parameter's, begin with the name of their scope.
+ * Names layers by labels, which show the type of a `sequential`'s parts. Without a given label, a scope has
+ * its label in the report. Any other path, such as a parameter's, begins with the name of its scope.
  */
 export function layerNames({ groups, casts }: PrecisionReport): NameOf {
   const scopes = groups.map(({ layer, label }) => [layer, label] as const);
@@ -35,7 +36,8 @@ export function withLayerNames(
   nameOf: NameOf = layerNames(report),
 ): PrecisionReport {
   const { groups, casts, gradients } = report;
-  const { largestIn } = gradients;
+  const named = <T extends ValueGroup>(group: T | undefined) =>
+    group && { ...group, layer: nameOf(group.layer, group.label) };
   return {
     ...report,
     groups: groups.map((group) => ({ ...group, layer: nameOf(group.layer, group.label) })),
@@ -45,7 +47,8 @@ export function withLayerNames(
     },
     gradients: {
       ...gradients,
-      largestIn: largestIn && { ...largestIn, layer: nameOf(largestIn.layer, largestIn.label) },
+      largestIn: named(gradients.largestIn),
+      beyond: named(gradients.beyond),
     },
   };
 }

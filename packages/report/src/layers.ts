@@ -8,13 +8,13 @@ export interface LayerHistogram {
 
 /** Largest number of rows in a plot; more could not be distinguished. */
 const MOST_ROWS = 24;
-/** Fewest rows in a plot; fewer would not show where in the model something is. */
+/** Smallest number of rows in a plot; fewer would not show where in the model something is. */
 const FEWEST_ROWS = 8;
 
 /**
- * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, those that differ only
- * in the deepest parts of their paths share a row, while at least 8 rows are left. If too many remain, neighbors
- * share.
+ * Sums histograms by layer, in the order of the model. If a plot has no room for all layers, those that differ only in
+ * the deepest parts of their paths share a row, while at least 8 rows are left. If too many rows remain, neighbors
+ * share a row.
  */
 export function byLayer(groups: readonly GroupHistogram[]): readonly LayerHistogram[] {
   const deepest = Math.max(1, ...groups.map(({ layer }) => layer.split("/").length));

@@ -30,14 +30,14 @@ export function magnitudeAxis(histograms: readonly ExponentHistogram[]): Magnitu
   return { low, high, zeros: [low - 4, low - 2], domain: [low - 5, high], ticks };
 }
 
-/** A range of exponents, and how a half represents it. */
+/** A range of exponents, and how a half dtype represents numbers in it. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
   readonly what: "zero" | "subnormal" | "normal" | "infinite";
 }
 
-/** The ranges in which a half represents magnitudes differently, in the order of the axis and cut to it. */
+/** The ranges in which a half dtype represents magnitudes differently, ascending, and clipped to the axis. */
 export function stretches(half: HalfDType, { low, high }: MagnitudeAxis): readonly Stretch[] {
   const { minExponent, maxExponent, fractionBits } = floatFormats[half];
   const edges = [low, minExponent - fractionBits - 1, minExponent, maxExponent + 1, high];

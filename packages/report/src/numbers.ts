@@ -14,7 +14,7 @@ export function scaleText(scale: number): string {
   return Number.isInteger(exponent) ? powerOfTwo(exponent) : significant(scale);
 }
 
-/** Formats a number with three significant digits. */
+/** Formats a number with three significant digits; from 10 000 up to a million, with six. */
 export function significant(value: number): string {
   if (!Number.isFinite(value)) return Number.isNaN(value) ? "NaN" : value > 0 ? "∞" : "−∞";
   const size = Math.abs(value);

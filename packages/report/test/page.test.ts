@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { precisionReportPage, type ReportedRun } from "../src/index.js";
-import { reportedRuns } from "./runs.js";
+import { type MadeRun, reportedRuns } from "./runs.js";
 
-let run: ReportedRun;
-let few: ReportedRun;
+let run: MadeRun;
+let few: MadeRun;
 const pages: Record<string, string> = {};
 
 beforeAll(async () => {
@@ -27,6 +27,21 @@ describe("the page", () => {
       seed: "1",
       "date (UTC)": "2026-01-02 03:04",
     });
+  });
+
+  it("draws what counted in each step where the loss has a weight", () => {
+    const history = run.history?.map((step, index) => ({ ...step, weight: index })) ?? [];
+    expect(precisionReportPage({ ...run, history })).toContain("What counted");
+    expect(pages["trained"]).not.toContain("What counted");
+  });
+
+  it("draws compared runs over each other, in place of its history", () => {
+    const compared = { slow: run.history ?? [], fast: (run.history ?? []).slice(0, 5) };
+    const page = precisionReportPage({ ...run, compared });
+    expect(page).toMatch(/Loss: slow: from .* in 24 steps, fast: from .* in 5 steps/);
+    expect(() => precisionReportPage({ ...run, compared: { none: [] } })).toThrow(
+      /compared.* must be at most five lists of steps, by name/,
+    );
   });
 
   it("cuts a bar of zeros that is too high, and says so", () => {
@@ -132,27 +147,22 @@ describe("the page", () => {
   });
 
   it("gives the recommended scale, and the shares at each in a table", () => {
-    const { recommendedScale } = run.report.gradients;
+    const recommendedScale = Number(run.report.gradients.recommendedScale);
     expect(pages["trained"]).toContain(`(${recommendedScale.toLocaleString("en")})`);
     const rows = (pages["trained"] ?? "").split('aria-label="Shares by scale"')[1]?.split("</table>")[0];
     expect(rows?.match(/<tr>/g)).toHaveLength(26);
   });
 
   it("says that no loss scale fits, and what to do, instead of recommending one", () => {
-    const { groups, gradients } = run.report;
-    const withForward = (largest: number) =>
-      groups.map((group) => ({
-        ...group,
-        ...(group.kind === "activations" ? { histogram: { ...group.histogram, largest } } : {}),
-      }));
-    const lost = gradients.shares.f16.map((share) => ({ ...share, zero: 0.4 }));
+    const { gradients } = run.report;
+    const beyond = { kind: "activations", layer: "head", dtype: "f16" } as const;
+    const wide = { ...gradients.histogram, first: -90, counts: [1, ...new Array<number>(89).fill(0), 1] };
     const unfit = {
-      "activations of .+ reach 1.00e\\+6, beyond 65504": { groups: withForward(1e6) },
-      "four times the largest gradient of this batch, 20000, .+ at scale 1 already": {
-        gradients: { ...gradients, largest: 20_000, recommendedScale: 1 },
+      "the activations of head reach numbers beyond 65504": {
+        gradients: { ...gradients, recommendedScale: null, beyond },
       },
-      "at 2.+ is finite, <b>40.+</b> of the gradients are still 0": {
-        gradients: { ...gradients, shares: { ...gradients.shares, f16: lost } },
+      "at 2.+ is finite, <b>50.+</b> of the gradients are still 0": {
+        gradients: { ...gradients, histogram: wide },
       },
     };
     for (const [why, change] of Object.entries(unfit)) {
@@ -161,8 +171,34 @@ describe("the page", () => {
       expect(page).toContain("no scale fits");
       expect(page).not.toMatch(/recommended/i);
     }
-    const fitting = precisionReportPage({ ...run, report: { ...run.report, groups: withForward(65_504) } });
+    const fitting = precisionReportPage({
+      ...run,
+      report: { ...run.report, gradients: { ...gradients, recommendedScale: 2 ** -5 } },
+    });
     expect(fitting).toMatch(/Recommended loss scale/);
     expect(fitting).not.toMatch(/no (loss )?scale fits/i);
   });
+});
+
+it("takes a report alone, and says what else is no run", () => {
+  const { title, report } = run;
+  const page = precisionReportPage({ title, report });
+  expect(page).toContain('id="memory"');
+  expect(page).not.toContain('id="training"');
+  const refused: readonly (readonly [unknown, RegExp])[] = [
+    [undefined, /^precisionReportPage: takes/],
+    [report, /^precisionReportPage: /],
+    [{ report }, /title must be a string, got undefined/],
+    [{ title }, /report must be what precisionReport of a trainer gives, got undefined/],
+    [{ title, report: {} }, /report must be what precisionReport/],
+    [{ title, report, history: {} }, /history must be a list of steps/],
+    [{ title, report, skips: "none" }, /skips must be a list of skipped steps, got "none"/],
+    [{ title, report, facts: 7 }, /facts must be an object, got 7/],
+    [{ title, report, date: "today" }, /date must be a Date, got "today"/],
+    [{ title, report, losses: [] }, /losses/],
+  ];
+  for (const [given, message] of refused)
+    expect(() => precisionReportPage(given as ReportedRun), String(message)).toThrow(
+      expect.objectContaining({ code: "MP_INVALID_ARGUMENT", message: expect.stringMatching(message) }),
+    );
 });

@@ -1,4 +1,4 @@
-/** Runs whose pages are looked at: a real one on the oracle, and what a page may meet at worst. */
+/** Runs whose pages the tests inspect: real ones on the oracle, and the worst cases for a page. */
 import {
   adamW,
   dynamicLossScale,
@@ -15,7 +15,10 @@ import { cast, matMul, reduceMean, relu, square, sub } from "@mp/core/ops";
 import { reference } from "@mp/core/reference";
 import type { HistoryStep, ReportedRun, SkippedStep } from "../src/index.js";
 
-/** A layer's name that would run, were it taken for markup. */
+/** A run with its steps. */
+export type MadeRun = ReportedRun & Required<Pick<ReportedRun, "history" | "skips">>;
+
+/** A layer's name that runs as a script if the page does not escape it. */
 const HOSTILE = `"><img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
 
 const wave = (shape: readonly number[], step: number) =>
@@ -47,7 +50,7 @@ function byHand(): Optimizer {
 }
 
 /** Twenty-four steps at a scale that begins too high, so that some are skipped and replayed. */
-async function trainedRun(optimizer: Optimizer): Promise<ReportedRun> {
+async function trainedRun(optimizer: Optimizer): Promise<MadeRun> {
   const backend = await reference();
   const training = await trainer({
     backend,
@@ -83,7 +86,7 @@ async function trainedRun(optimizer: Optimizer): Promise<ReportedRun> {
 }
 
 /** The same with sixty layers of long names, six thousand steps, scales of all sizes and losses that diverge. */
-function largeRun({ report }: ReportedRun): ReportedRun {
+function largeRun({ report }: MadeRun): MadeRun {
   const groups = Array.from({ length: 60 }, (_, layer) =>
     report.groups.map((group) => ({
       ...group,
@@ -110,7 +113,7 @@ function largeRun({ report }: ReportedRun): ReportedRun {
 }
 
 /** Makes a run with 36 operators, all at places of their own. */
-function longRun(run: ReportedRun): ReportedRun {
+function longRun(run: MadeRun): MadeRun {
   const { casts } = run.report;
   const nodes = Array.from({ length: 36 }, (_, index) => ({
     node: `layer${index}/MatMul`,
@@ -123,8 +126,8 @@ function longRun(run: ReportedRun): ReportedRun {
   return { ...run, report: { ...run.report, casts: { ...casts, nodes } } };
 }
 
-/** A run of which next to nothing is known: no step, nothing but zeros, no memory measured. */
-function emptyRun({ report }: ReportedRun): ReportedRun {
+/** A run with almost no data: no step, only zeros, no measured memory. */
+function emptyRun({ report }: MadeRun): MadeRun {
   const nothing = { first: 0, counts: [], zeros: 5, infinities: 0, nans: 0, largest: 0 };
   const none = report.gradients.shares.f16.map(({ scale }) => ({
     scale,
@@ -143,6 +146,7 @@ function emptyRun({ report }: ReportedRun): ReportedRun {
         recommendedScale: 1,
         largest: 0,
         largestIn: undefined,
+        beyond: undefined,
       },
       memory: { ...report.memory, measuredPeak: null },
       scale: 1,
@@ -152,9 +156,9 @@ function emptyRun({ report }: ReportedRun): ReportedRun {
   };
 }
 
-/** All of them. */
+/** All runs, by name. */
 export async function reportedRuns(): Promise<
-  Readonly<Record<"trained" | "few" | "large" | "empty" | "long", ReportedRun>>
+  Readonly<Record<"trained" | "few" | "large" | "empty" | "long", MadeRun>>
 > {
   const trained = await trainedRun(adamW({ learningRate: 3e-3 }));
   const few = await trainedRun(byHand());

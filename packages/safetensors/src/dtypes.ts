@@ -2,7 +2,7 @@ import { quote, refuse } from "./problem.js";
 
 /**
  * Bits per element of each dtype in the format (safetensors 0.8.0). The order is that in which the reference writer
- * sorts tensors: widest first, so that each tensor starts at a multiple of its element's size.
+ * sorts tensors: widest first, but BOOL last, so that each tensor starts at a multiple of its element's size.
  */
 export const bitsPerElement = {
   U64: 64,
@@ -48,8 +48,8 @@ export function expectDType(name: string, tensorName: string): SafetensorsDType 
 }
 
 /**
- * Bytes of a tensor; a fraction if packed elements do not fill the last byte. Undefined if a partial product of bits
- * exceeds 2^53 - 1, even if a later dimension is 0.
+ * The size of a tensor in bytes; a fraction if packed elements do not fill the last byte. Undefined if the
+ * number of bits exceeds 2^53 - 1 after any dimension, even if a later one is 0.
  */
 export function byteLength(shape: readonly number[], dtype: SafetensorsDType): number | undefined {
   let bits: number = bitsPerElement[dtype];

@@ -47,8 +47,8 @@ export function checkNoHash(metadata: Metadata): void {
 }
 
 /**
- * Separates the hash, 64 hex digits or undefined for a file without one, from the other metadata.
- * @throws SAFETENSORS_PARSE for a damaged key or form
+ * Separates the hash from the other metadata: 64 hex digits, or undefined for a file without a hash.
+ * @throws SAFETENSORS_PARSE if the hash has a damaged key or form, or if there are several
  */
 export function splitHash(metadata: Metadata): {
   readonly expected: string | undefined;

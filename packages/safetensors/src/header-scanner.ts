@@ -29,7 +29,7 @@ export class HeaderScanner {
     return refuse(problem, `${message}, at byte ${byte} of the file`, { byte });
   }
 
-  /** Calls `visit` with each key; it must scan the value. */
+  /** Calls `visit` with each key; `visit` must scan the value. */
   members(visit: (key: string) => void): void {
     this.#expect("{");
     if (this.#accept("}")) return;
@@ -47,7 +47,7 @@ export class HeaderScanner {
     this.#expect("}");
   }
 
-  /** Calls `visit` at each element, which it must scan. */
+  /** Calls `visit` at each element; `visit` must scan the element. */
   elements(visit: () => void): void {
     this.#expect("[");
     if (this.#accept("]")) return;

@@ -4,14 +4,14 @@ export {
   type SafetensorsErrorCode,
   type SafetensorsErrorOptions,
 } from "./errors.js";
+export type { SafetensorsLimits } from "./limits.js";
+export { parse, type SafetensorsFile } from "./parse.js";
 export {
   headerLength,
   parseHeader,
   type SafetensorsEntry,
   type SafetensorsHeader,
-} from "./header.js";
-export type { SafetensorsLimits } from "./limits.js";
-export { parse, type SafetensorsFile } from "./parse.js";
+} from "./parse-header.js";
 export { SAFETENSORS_PROBLEMS, type SafetensorsProblem } from "./problem.js";
 export { load, save } from "./save.js";
 export { serialize, serializeToChunks } from "./serialize.js";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { SafetensorsError } from "./errors.js";
-import { headerLength, parseHeader } from "./header.js";
 import type { SafetensorsLimits } from "./limits.js";
 import { parse } from "./parse.js";
+import { headerLength, parseHeader } from "./parse-header.js";
 import { SAFETENSORS_PROBLEMS, type SafetensorsProblem } from "./problem.js";
 import { load } from "./save.js";
 import { arrayOf } from "./typed-arrays.js";

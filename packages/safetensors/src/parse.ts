@@ -1,5 +1,5 @@
-import { parseHeader } from "./header.js";
 import type { SafetensorsLimits } from "./limits.js";
+import { parseHeader } from "./parse-header.js";
 import { refuseArgument } from "./problem.js";
 import type { SafetensorsTensor } from "./tensor.js";
 import { checkBools, viewClassName } from "./typed-arrays.js";
@@ -24,7 +24,7 @@ export function parse(bytes: Uint8Array, limits: SafetensorsLimits = {}): Safete
   const header = parseHeader(bytes, bytes.length, limits);
   const tensors = new Map<string, SafetensorsTensor>();
   for (const [name, { dtype, shape, begin, end }] of header.tensors) {
-    // Not subarray: of a Buffer it is a Buffer, whose slice() shares where Uint8Array's copies.
+    // Not subarray: of a Buffer it returns a Buffer, whose slice() shares memory and does not copy.
     const data = new Uint8Array(bytes.buffer, bytes.byteOffset + begin, end - begin);
     checkBools(name, dtype, data);
     tensors.set(name, { dtype, shape, data });

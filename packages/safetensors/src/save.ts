@@ -28,7 +28,7 @@ export function save(
  * Reads the bytes of a safetensors file, and copies the tensors. Returns only if all of it is valid. If the metadata have a
  * hash from `save` or `saveFile`, the content must match it, and the returned metadata lack the entry. Files without a
  * hash are accepted.
- * @throws SAFETENSORS_PARSE with `details.problem`
+ * @throws SAFETENSORS_PARSE with `details.problem`, SAFETENSORS_INVALID_ARGUMENT unless given a `Uint8Array`
  */
 export function load(bytes: Uint8Array, limits: SafetensorsLimits = {}): LoadedTensors {
   const file = parse(bytes, limits);

@@ -78,7 +78,7 @@ describe("serialize", () => {
   it("writes every dtype that the reference writer has, in its order", () => {
     const bytes = fixture("-dtypes");
     const { tensors, metadata } = parse(bytes);
-    // That writer takes no F6, although it reads them.
+    // The reference implementation writes no F6 dtypes, although it reads them.
     const written = SAFETENSORS_DTYPES.filter((dtype) => !dtype.startsWith("F6_"));
     expect([...tensors].map(([, { dtype }]) => dtype)).toEqual(written);
     expect(Buffer.compare(serialize([...tensors].reverse(), metadata), bytes)).toBe(0);

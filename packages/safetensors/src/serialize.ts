@@ -1,6 +1,6 @@
 import { byteLength, isDType, SAFETENSORS_DTYPES as ORDER, type SafetensorsDType } from "./dtypes.js";
-import { LENGTH_BYTES, METADATA_KEY } from "./header.js";
 import { defaultLimits } from "./limits.js";
+import { LENGTH_BYTES, METADATA_KEY } from "./parse-header.js";
 import { formatShape, quote, refuseArgument } from "./problem.js";
 import type { SafetensorsTensor, WritableTensor } from "./tensor.js";
 import { arrayClassName, findNonBool, viewBytes, viewClassName } from "./typed-arrays.js";

@@ -37,7 +37,7 @@ interface ArrayClass<A> {
   new (buffer: ArrayBufferLike, byteOffset: number, length: number): A;
 }
 
-/** Classes for numbers that JavaScript has. Other dtypes are bits: `Uint16Array` for 16 bits, else `Uint8Array`. */
+/** Typed arrays by dtype. Dtypes that are not listed have `Uint16Array` if they have 16 bits, else `Uint8Array`. */
 const numberClasses: { readonly [D in SafetensorsDType]?: ArrayClass<ArrayOfDType[D]> } = {
   U64: BigUint64Array,
   I64: BigInt64Array,
@@ -67,9 +67,9 @@ function requireLittleEndian(): void {
 }
 
 /**
- * Returns the elements of a tensor that was read. Pass `dtype` to check the tensor's and to type the result. The array
- * shares the tensor's memory if that is aligned, as after `load` and `loadFile`; otherwise, as may happen after `parse`, it
- * is a copy.
+ * Returns the elements of a tensor that was read. Pass `dtype` to check the tensor's dtype and to type the result. The
+ * array shares the tensor's memory if that is aligned, as after `load` and `loadFile`; otherwise, as may happen after
+ * `parse`, it is a copy.
  * @throws SAFETENSORS_INVALID_ARGUMENT for a tensor of another dtype, SAFETENSORS_UNSUPPORTED on a big-endian machine
  */
 export function arrayOf<D extends SafetensorsDType = SafetensorsDType>(
@@ -82,12 +82,12 @@ export function arrayOf<D extends SafetensorsDType = SafetensorsDType>(
   const ArrayClass = arrayClass(tensor.dtype as D);
   const { BYTES_PER_ELEMENT: size } = ArrayClass;
   const isAligned = tensor.data.byteOffset % size === 0;
-  // Not slice: of a Buffer it shares the memory, unaligned.
+  // Not slice: a Buffer's slice shares the unaligned memory.
   const { buffer, byteOffset, byteLength } = isAligned ? tensor.data : new Uint8Array(tensor.data);
   return new ArrayClass(buffer, byteOffset, byteLength / size);
 }
 
-/** The name of a view's class, also of another realm; undefined if it is no typed array or `DataView`. */
+/** The name of a view's class, even from another realm; undefined unless a typed array or `DataView`. */
 export function viewClassName(data: unknown): string | undefined {
   if (!ArrayBuffer.isView(data)) return undefined;
   return Object.prototype.toString.call(data).slice("[object ".length, -1);
@@ -96,7 +96,7 @@ export function viewClassName(data: unknown): string | undefined {
 /** The name of the typed array for a dtype. */
 export const arrayClassName = (dtype: SafetensorsDType): string => arrayClass(dtype).name;
 
-/** The same memory as bytes. @throws SAFETENSORS_UNSUPPORTED on a big-endian machine */
+/** Views the same memory as bytes. @throws SAFETENSORS_UNSUPPORTED on a big-endian machine */
 export function viewBytes({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
   requireLittleEndian();
   return new Uint8Array(buffer, byteOffset, byteLength);

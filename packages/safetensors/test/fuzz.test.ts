@@ -3,7 +3,7 @@ import { fuzzSafetensors } from "./soak/fuzz.js";
 import { part, seed } from "./soak/size.js";
 
 const COUNT = 1_000_000;
-/** Limit far below what a header that lies could make a reader allocate. */
+/** Memory limit, far below the sizes that a false header can claim. */
 const MEMORY_BYTES = 256 * 2 ** 20;
 
 it("mutated safetensors files are read or refused with a typed error, in bounded memory", () => {

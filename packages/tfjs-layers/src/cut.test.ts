@@ -1,4 +1,4 @@
-// A model without its head: what inner layers give, against tfjs's own model of the same layers.
+// Compares a model without its head with tfjs's own model of the same layers.
 import { float32, predictor } from "@mp/core";
 import { type HostTensor, isHostTensor, leavesOf, tensor } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
@@ -14,7 +14,7 @@ const fed = tensor(Float32Array.from(x.dataSync()), [3, 4]);
 
 async function cut(theirs: tf.LayersModel, outputs: readonly string[]): Promise<TfjsModel> {
   await using folder = await temporaryFolder();
-  // As "downloads://" names the file of the weights.
+  // Names the file of the weights as "downloads://" does.
   const artifacts = await artifactsOf(theirs);
   const weightsManifest = [{ paths: ["./weights.bin"], weights: artifacts.weightSpecs }];
   return await fromTfjs(await write(folder.path, artifacts, { weightsManifest }), { outputs });

@@ -24,7 +24,7 @@ export type WeightNames = Readonly<Record<string, readonly string[]>>;
 export interface ChildPlan {
   readonly name: string;
   readonly plan: Plan;
-  /** Whether a file may name its weights after the outer layer alone. */
+  /** Whether a file may name the layer's weights after the outer layer alone. */
   readonly isNamedByParent?: boolean;
 }
 
@@ -53,10 +53,10 @@ export const unary =
 
 export const firstInput = ({ inputs }: Pick<Call, "inputs">): Tensor => inputs[0] as Tensor;
 
-/** Sets elements outside of the mask to 0 and scales the others by 1 / (1 - rate), which keeps the expected sum. */
+/** Sets elements to 0 where `mask` is false, and scales others by 1 / (1 - rate) to keep the expected sum. */
 export const dropOut = (x: Tensor, mask: Tensor, rate: number): Tensor =>
   where(mask, mul(x, 1 / (1 - rate)), 0);
 
-/** Weights that files name like this package. */
+/** Weights for which files and this package use the same names. */
 export const weightNames = (...names: readonly string[]): WeightNames =>
   Object.fromEntries(names.map((name) => [name, [name]]));

@@ -1,4 +1,4 @@
-// Files that are not read, and those that nobody should follow.
+// Tests that invalid files, and paths that lead out of the model's folder, are refused.
 import { mkdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ErrorCode, type HostTensor, tensor } from "@mp/graph";

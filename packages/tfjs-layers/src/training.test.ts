@@ -1,4 +1,4 @@
-// A step of fine-tuning, against tfjs's own trainer.
+// Compares a step of fine-tuning with tfjs's own trainer.
 
 import { sgd, trainer } from "@mp/core";
 import { isHostTensor, key, leavesOf, type Tensor, tensor } from "@mp/graph";

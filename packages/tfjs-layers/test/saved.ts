@@ -1,4 +1,4 @@
-/** Models as tfjs saves them, in a folder, and runs of what is read of them on the oracle. */
+/** Saves models with tfjs in a folder, and runs the models that are read from it on the oracle. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,7 +28,7 @@ export async function artifactsOf(model: tfjs.LayersModel): Promise<Artifacts> {
   return saved[0] as Artifacts;
 }
 
-/** Writes files as tfjs does, with `changes` in the JSON's place. */
+/** Writes files as tfjs does; `changes` replaces fields of the JSON. */
 export async function write(
   folder: string,
   { modelTopology, weightSpecs, weightData }: Artifacts,

@@ -65,7 +65,7 @@ export async function fetchWithPip(request: PipRequest): Promise<string> {
   throw failure(request, stderr);
 }
 
-/** The meanings of pip's messages, which its exit status does not tell: it is 1 for all of them. */
+/** The errors for pip's messages; pip's exit status does not distinguish them, it is always 1. */
 const MEANINGS: readonly {
   readonly pattern: RegExp;
   readonly failure: (what: string, said: string, request: PipRequest) => MpError;
@@ -115,7 +115,7 @@ function failure(request: PipRequest, stderr: string): MpError {
   );
 }
 
-/** The reason in a message of pip, which puts that of a failed connection inside the description of its retries. */
+/** Finds the reason in a message of pip. For a failed connection, the message is about pip's retries and contains it. */
 function essence(line: string): string {
   const [reason = line.replace(/^(?:ERROR|WARNING):\s*/, "")] =
     /(?:Failed to establish|\[Errno |Read timed out|HTTP error|certificate verify failed)[^'")]*/.exec(

@@ -22,7 +22,7 @@ export interface PinnedWheel {
 }
 
 export interface PinnedRelease extends SpaceNeed {
-  /** Name for messages: `MPICH 5.0.2`. */
+  /** The release's name in messages, for example `MPICH 5.0.2`. */
   readonly title: string;
   readonly wheels: readonly PinnedWheel[];
   /** Advice for another platform. */
@@ -68,7 +68,7 @@ export async function installPinned(
   }
 }
 
-/** Fetches a wheel, checks its digest and unpacks what is taken. */
+/** Fetches a wheel, checks its digest and unpacks the files that `placeOf` takes. */
 async function addWheel(
   release: PinnedRelease,
   wheel: PinnedWheel,
@@ -115,7 +115,7 @@ async function locateWheel(
   return join(folder, fetched);
 }
 
-/** The given file, or the file in the given folder whose name begins so. @throws MP_IO if there is none */
+/** The file `path`, or the file in the folder `path` whose name begins with `beginning`. @throws MP_IO if neither is */
 function givenWheel(path: string, beginning: string): string {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   const name = isFolder ? readdirSync(path).find((each) => each.startsWith(beginning)) : "";
@@ -124,7 +124,7 @@ function givenWheel(path: string, beginning: string): string {
   throw new MpError("MP_IO", `--wheel: ${missing}`, { details: { file: path } });
 }
 
-/** Unpacks the files that are taken. A wheel's links are texts of a few bytes; no file of ours goes through one. */
+/** Unpacks the files that `placeOf` takes. A wheel stores links as short texts; no needed file is reached by a link. */
 async function unpack(
   { title, folder }: PinnedRelease,
   { placeOf }: PinnedWheel,

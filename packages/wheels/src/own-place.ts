@@ -1,4 +1,4 @@
-/** Where a package that installs something has its command, and what it has installed. */
+/** Locates the command of an installing package, and its folder in the user's cache. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /**
  * The shell command of a package. If the package is installed, npx finds it and, with `--no`, never fetches a stranger's
  * package of that name. In a checkout the command names the file and works from any folder.
- * @param name of the command, which `bin` has a file of
+ * @param name of the command, whose file is in `bin`
  * @param moduleUrl of a module in the package's `src` or `dist`
  */
 export function ownCommand(name: string, moduleUrl: string): string {
@@ -14,7 +14,7 @@ export function ownCommand(name: string, moduleUrl: string): string {
   return `node ${fileURLToPath(new URL(`../bin/${name}.js`, moduleUrl))}`;
 }
 
-/** A folder of that name in the user's cache. Ignores a relative XDG_CACHE_HOME. */
+/** The folder `name` in the user's cache. Ignores a relative XDG_CACHE_HOME. */
 export function cacheFolder(
   name: string,
   { XDG_CACHE_HOME: given = "" }: Readonly<Record<string, string | undefined>>,

@@ -10,11 +10,11 @@ import { errorCode } from "./file-failure.js";
 
 const PREFIX = ".partial-";
 const DAY_MS = 86_400_000;
-/** The host's name without characters that could confuse the parts of an unfinished name, which `-` joins. */
+/** The host's name without odd characters and without `-`, which separates the parts of `ownName`. */
 const machine = hostname().replace(/[^A-Za-z0-9.]/g, "_");
 let count = 0;
 
-/** A name for unfinished work of this process that no other work has: machine, process and a number. */
+/** A unique name for unfinished work of this process: machine, process and a number. */
 export function ownName(): string {
   count += 1;
   return `${machine}-${process.pid}-${count}`;
@@ -59,7 +59,7 @@ export async function linkOrCopy(from: string, to: string): Promise<"linked" | "
     await link(from, to);
     return "linked";
   } catch (error) {
-    // Another file system, one without hard links, or one that forbids links to files of other users.
+    // Copies to another file system, to one without hard links, and where links to other users' files are forbidden.
     if (!["EXDEV", "EPERM", "ENOTSUP", "EMLINK", "ENOSYS"].includes(errorCode(error) ?? "")) throw error;
     await copyFile(from, to);
     return "copied";

@@ -15,7 +15,7 @@ interface CommandLine {
 
 /**
  * Runs an installer's command line. A failure is one line on standard error.
- * @param lists what its `--help` lists
+ * @param lists the things that its `--help` lists, for messages
  * @returns the exit code
  */
 export async function runCommandLine(

@@ -106,7 +106,7 @@ async function readRecord(
   return digests;
 }
 
-/** Decompresses a file; tells errors in its data, which have a zlib code or none, from errors of the disk. */
+/** Decompresses a file; distinguishes errors in its data (a zlib code or no code) from errors of the disk. */
 async function inflate<R>(
   zip: ZipFile,
   entry: Entry,

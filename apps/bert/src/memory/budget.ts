@@ -31,7 +31,7 @@ export function largest(fits: (n: number) => boolean, most: number): number {
   return low;
 }
 
-/** Largest batch that is tried: models of this size do not train with larger ones. */
+/** Largest batch that is tried. Models of this size do not train with larger batches. */
 const LARGEST_BATCH = 2 ** 14;
 
 /** Formats a line for each technique: the most sequences that fit into memory at once. */

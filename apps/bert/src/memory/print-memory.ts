@@ -31,7 +31,10 @@ function techniques(options: Options): readonly Technique[] {
   ];
 }
 
-/** Runs `--memory`, in float32 and in the precision of the flags; `mixed` becomes float16 if no half is native. */
+/**
+ * Runs `--memory`, in float32 and in the precision of the flags; if the engine computes natively in no half dtype,
+ * `mixed` means float16.
+ */
 export async function printMemory(options: Options, context: AppContext): Promise<void> {
   const mixed = options.precision === "mixed" ? await nativeMixed(options) : options.precision;
   const kinds = [plainOptions(options, { halfReductions: false })];
@@ -52,8 +55,8 @@ export async function printMemory(options: Options, context: AppContext): Promis
 }
 
 /**
- * Measures the memory that a process takes besides tensors, with the smallest batch: once for whole steps, and once
- * for microbatches, which are two programs with sums between them.
+ * Measures with the smallest batch the memory that a process takes besides tensors, once for whole steps and once for
+ * microbatches, which take two programs with sums between them.
  */
 function measureBesideTensors(kind: Options, context: AppContext): (own: Options) => Promise<number> {
   const known = new Map<number, number>();

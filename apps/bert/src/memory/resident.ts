@@ -13,7 +13,7 @@ export function startPeak(): void {
   if (existsSync(RESET)) writeFileSync(RESET, "5");
 }
 
-/** Most bytes of resident memory since `startPeak`. */
+/** Peak of the resident memory since `startPeak`, in bytes. */
 export function residentPeak(): number {
   if (!existsSync(RESET)) return process.resourceUsage().maxRSS * 1024;
   const [, kilobytes] = /VmHWM:\s+(\d+)/.exec(readFileSync(STATUS, "utf8")) ?? [];

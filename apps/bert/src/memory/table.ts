@@ -5,11 +5,11 @@ import type { Measured } from "./measure.js";
 export interface MemoryRow {
   readonly technique: string;
   readonly measured: Measured;
-  /** Bytes of tensors at the measured peak; if that is a process's, without the memory besides tensors. */
+  /** Bytes of tensors at the measured peak; a process's peak is reduced by its memory besides tensors. */
   readonly tensors: number;
 }
 
-/** Memory of a process beside its tensors: its measured peak less the planned peak of its tensors. */
+/** Memory of a process besides its tensors: its measured peak minus the planned peak of its tensors. */
 export const besideTensors = ({ peak, planned }: Measured): number => peak.bytes - planned.peak;
 
 const MIB = 2 ** 20;

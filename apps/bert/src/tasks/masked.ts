@@ -61,7 +61,7 @@ export function maskedTask(
       };
     },
     judge: async (training: Trainer<typeof params, Masked, Readonly<Record<never, never>>, never>) => {
-      // As many pieces are hidden in each sequence.
+      // Each sequence has the same number of hidden pieces.
       const { loss } = await training.evaluateAll(heldOut, { samples: ({ ids }) => ids.shape[0] ?? 0 });
       return { name: "perplexity of hidden pieces", value: Math.exp(loss) };
     },

@@ -10,7 +10,7 @@ export interface Source extends CorpusParts {
   readonly name: string;
 }
 
-/** A text as the model reads it, and what a result says about its source. */
+/** A text as the model reads it, and facts about its source for the result. */
 export interface Text {
   readonly sources: readonly Source[];
   readonly pieces: readonly string[];
@@ -25,7 +25,7 @@ export interface Text {
 export async function loadText(directory: string | undefined, vocabularySize: number): Promise<Text> {
   const corpora = directory === undefined ? await defaultCorpora() : await readFolders(directory);
   const wordPieces = trainTokenizer(countWords(corpora), vocabularySize);
-  const sources = corpora.map(({ name, corpus }): Source => encode(name, corpus, wordPieces));
+  const sources = await Promise.all(corpora.map(({ name, corpus }) => encode(name, corpus, wordPieces)));
   return {
     sources,
     pieces: wordPieces.pieces,
@@ -68,8 +68,8 @@ function countWords(corpora: readonly NamedCorpus[]): ReadonlyMap<string, number
 
 const isMark = (word: string): boolean => word === END_OF_SENTENCE || word === UNKNOWN_WORD;
 
-function encode(name: string, corpus: TextCorpus, wordPieces: WordPieces): Source {
-  const ids = corpus.words.map((word) => (word === END_OF_SENTENCE ? [] : wordPieces.encode(word)));
+async function encode(name: string, corpus: TextCorpus, wordPieces: WordPieces): Promise<Source> {
+  const ids = await wordPieces.encode(corpus.words.map((word) => (word === END_OF_SENTENCE ? "" : word)));
   const encodePart = (part: Int32Array): Int32Array => {
     const pieces: number[] = [];
     for (const token of part) for (const id of ids[token] ?? []) pieces.push(id);

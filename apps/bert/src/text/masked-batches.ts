@@ -28,13 +28,13 @@ const SHARE = 0.15;
 const HIDDEN = 0.8;
 const REPLACED = 0.1;
 
-/** Predicted pieces per sequence: as many in all, so that sequences weigh the same in batches of any size. */
+/** Predicted pieces per sequence, equal for all, so that sequences weigh the same in batches of any size. */
 export const predictionsPerSequence = (length: number): number =>
   Math.max(1, Math.round(SHARE * (length - 2)));
 
 /**
- * Batches for the masked language model (Devlin et al., arXiv 1810.04805). The hidden pieces are drawn for each sequence
- * and epoch, independent of the batch size: 32 batches of 8 hide the same pieces as one of 256.
+ * Batches for the masked language model (Devlin et al., arXiv 1810.04805). The hidden pieces are drawn for each
+ * sequence and epoch, independent of the batch size. So 32 batches of 8 hide the same pieces as one of 256.
  * @throws MP_INVALID_ARGUMENT when the text is too short for one batch
  */
 export function maskedBatches(sequences: Sequences, options: MaskedOptions): Dataset<MaskedBatch> {

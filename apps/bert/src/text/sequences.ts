@@ -8,7 +8,7 @@ export interface Sequences {
   readonly length: number;
 }
 
-/** Cuts texts into sequences, and drops the incomplete one at the end of each text. */
+/** Splits texts into sequences, and drops the incomplete sequence at the end of each text. */
 export function cutSequences(texts: readonly Int32Array[], length: number): Sequences {
   const stride = length - 2;
   const starts = texts.flatMap((text) =>

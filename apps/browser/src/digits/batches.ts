@@ -14,7 +14,7 @@ export type DigitBatch = {
 /** Index of the first batch that no run trains on. */
 const HELD_OUT = 2 ** 20;
 
-/** The batch of that index: the same digits wherever it is made. */
+/** The batch with this index, which has the same digits wherever it is made. */
 export function digitBatch(index: number, size: number): DigitBatch {
   const random = randomNumbers(index * 7919 + size);
   const images = new Float32Array(size * SIDE * SIDE);

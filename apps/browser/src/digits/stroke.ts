@@ -7,12 +7,12 @@ export interface Point {
 /** A line drawn without lifting the pen. */
 export type Stroke = readonly Point[];
 
-/** Fraction of the image's side that a drawing takes: a margin stays free for the pen's width. */
+/** Fraction of the image's side that a drawing takes. The margin is for the pen's width. */
 const EXTENT = 0.74;
 
 /**
  * Moves a drawing to the middle of the unit square, scaled by one factor so that its longer side takes EXTENT of it.
- * Drawings of people and generated ones both go through this, so that a network sees them alike.
+ * Drawings by people and generated drawings both go through this function, so that a network sees them alike.
  */
 export function fitToSquare(strokes: readonly Stroke[]): readonly Stroke[] {
   const points = strokes.flat();

@@ -1,9 +1,9 @@
-/** Plots as SVG, drawn again when there is more to show. */
+/** Draws plots as SVG, and redraws them with new data. */
 
 const NAMESPACE = "http://www.w3.org/2000/svg";
 const [WIDTH, HEIGHT] = [460, 200];
 const [LEFT, RIGHT, TOP, BOTTOM] = [66, 10, 10, 28];
-/** Most points of a line; more than the plot has pixels would be drawn over each other. */
+/** Largest number of points of a line; more points than the plot has pixels would overlap. */
 const MOST_POINTS = 400;
 
 export interface Line {

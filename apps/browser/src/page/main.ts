@@ -59,7 +59,7 @@ function setTraining(isWanted: boolean): void {
   sendTraining();
 }
 
-/** Starts or pauses training: a page that begins by itself must not go on behind other tabs. */
+/** Tells the worker to train or to pause. A hidden tab pauses, because training starts without a click. */
 function sendTraining(): void {
   send({ type: isTraining && !document.hidden ? "train" : "pause" });
 }

@@ -21,7 +21,7 @@ export interface OpenedRun {
 
 export interface Step {
   readonly run: RunName;
-  /** Number of the step, from 1. */
+  /** The step's number; the first step is 1. */
   readonly step: number;
   readonly loss: number;
   readonly scale: number;
@@ -33,7 +33,7 @@ export interface Step {
 export interface GradientSummary {
   readonly step: number;
   readonly scale: number;
-  readonly recommendedScale: number;
+  readonly recommendedScale: number | null;
   /** Fractions of the nonzero gradients that f16 loses, at scale 1 and at the run's scale. */
   readonly shares: readonly {
     readonly scale: number;

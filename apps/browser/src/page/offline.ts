@@ -1,4 +1,4 @@
-// The page's service worker: keeps every file of the page, so that it opens without a network.
+// The page's service worker, which keeps every file of the page, so that the page opens without a network.
 
 /** The page's files and a hash of them all, which `build-page` inserts. */
 declare const KEPT: { readonly files: readonly string[]; readonly version: string };

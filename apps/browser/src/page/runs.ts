@@ -47,7 +47,7 @@ export class Runs {
 
   async train(): Promise<void> {
     this.#isWanted = true;
-    // `train` after `pause`, before the current step has ended.
+    // `train` was called after `pause`, before the current step has ended.
     if (this.#isTraining) return;
     this.#isTraining = true;
     try {
@@ -56,7 +56,7 @@ export class Runs {
         await turn();
       }
     } finally {
-      // Also after a step that failed, so that training can be asked for again.
+      // Resets it after a failed step too, so that training can be started again.
       this.#isTraining = false;
     }
     this.#send({ type: "paused" });

@@ -20,7 +20,7 @@ const labels = {
 } as const;
 type Fact = keyof typeof labels;
 
-/** Exponents of f16: it has fewer bits below the first, is 0 below the second, and infinite above the last. */
+/** Exponents of f16: numbers below the first have fewer bits, below the second they are 0, above the last infinite. */
 const [NORMAL, KEPT, LARGEST] = [-14, -25, 15];
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
@@ -165,7 +165,7 @@ export class View {
         `with loss scale ${share.scale}, ${percent(share.zero)} are 0 and ${percent(share.subnormal)} lose bits`,
     );
     byId("ranges", HTMLElement).textContent =
-      `Step ${step}, sizes before scaling; colors are at loss scale ${scale}. Of the gradients that are not 0: ${losses.join("; ")}. This batch allows a scale of ${recommendedScale}.`;
+      `Step ${step}, sizes before scaling; colors are at loss scale ${scale}. Of the gradients that are not 0: ${losses.join("; ")}. This batch allows ${recommendedScale === null ? "no scale" : `a scale of ${recommendedScale}`}.`;
   }
 
   showReading(run: RunName, probabilities: readonly number[]): void {

@@ -1,4 +1,4 @@
-// The training, away from the page's thread. Messages are handled in their order; steps go on between them.
+// Trains on a worker thread. Messages are handled in their order, between steps.
 import { openEngines } from "./engines.js";
 import type { FromWorker, ToWorker } from "./messages.js";
 import { Runs } from "./runs.js";

@@ -8,7 +8,7 @@ export interface AnchorMap {
   readonly shapes: readonly (readonly [width: number, height: number])[];
 }
 
-/** Strides of the maps, and the sides of their square anchors relative to the image's; one extra after the last map. */
+/** Strides of the maps, and sides of their square anchors relative to the image's, with one side more than maps. */
 const STRIDES = [4, 8, 16] as const;
 const SCALES = [0.22, 0.34, 0.5, 0.75] as const;
 const RATIOS = [2, 1 / 2] as const;

@@ -47,7 +47,7 @@ export function detect(
     .slice(0, MOST_DETECTIONS);
 }
 
-/** Non-maximum suppression: of overlapping detections, given in order of decreasing score, only the first is kept. */
+/** Non-maximum suppression. Of overlapping detections, given in order of decreasing score, keeps only the first. */
 export function suppressOverlaps(candidates: readonly Detection[]): readonly Detection[] {
   const kept: Detection[] = [];
   for (const candidate of candidates) {

@@ -3,15 +3,15 @@ import { encodeBox, intersectionOverUnion } from "./geometry.js";
 
 /** Labels of anchors: background, and classes counted from 1. */
 export const BACKGROUND = 0;
-/** Label of anchors over boxes that count neither for nor against: the loss ignores them. */
+/** Label of anchors over boxes that count neither for nor against; the loss ignores such anchors. */
 export const IGNORED = -1;
 
 const MATCHED = 0.5;
 
 /**
- * The training target of each anchor in an image: the box with which it overlaps most, where that overlap is at least a
- * half. In addition, each box gets the free anchor that overlaps it most, however small the overlap.
- * Writes labels [anchors] and offsets [anchors, 4], the latter only where there is a box.
+ * The training target of each anchor in an image: the box with which it overlaps most, where that overlap is at least
+ * 0.5. In addition, each box gets the free anchor that overlaps it most, however small the overlap. Writes labels
+ * [anchors] and, where there is a box, offsets [anchors, 4].
  */
 export function matchAnchors(
   anchors: readonly Box[],

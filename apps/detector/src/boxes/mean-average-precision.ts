@@ -1,6 +1,6 @@
 /**
  * Mean average precision as in Pascal VOC from 2010 on: the whole area under the curve of precision over recall, made
- * monotonically decreasing, at an overlap of a half; the mean over all classes that have a box.
+ * monotonically decreasing, at an overlap of 0.5; the mean over all classes that have a box.
  */
 import type { LabeledBox } from "@mp/data";
 import type { Detection } from "./detect.js";

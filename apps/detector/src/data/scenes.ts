@@ -7,7 +7,7 @@ import { cocoScenes } from "./coco-scenes.js";
 import type { SceneImages, SceneSplits } from "./scene-images.js";
 import { vocScenes } from "./voc-scenes.js";
 
-/** The scenes of a run, and what a result says about their source. */
+/** The scenes of a run, and facts about their source for the result. */
 export interface Scenes extends SceneSplits {
   readonly size: number;
   /** Statistics of the training images, with which the test images are normalized as well. */
@@ -15,7 +15,10 @@ export interface Scenes extends SceneSplits {
   readonly summary: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the files in `--data`, or generates figures. @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT */
+/**
+ * Reads the images in `--data`, or generates pictures of shapes.
+ * @throws MP_IO, MP_PARSE, MP_INVALID_ARGUMENT
+ */
 export async function loadScenes(options: Options): Promise<Scenes> {
   const { data, size, difficulty } = options;
   const splits = data === undefined ? generateScenes(options) : await readScenes(data, size);

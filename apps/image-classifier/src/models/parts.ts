@@ -13,7 +13,7 @@ export interface ModelOptions {
   readonly width: number;
   /** Recompute the blocks' activations in the backward pass. */
   readonly checkpointing: boolean;
-  /** The half that the network is cast to by hand; without it, a policy casts. */
+  /** The half dtype that the network is cast to by hand; without it, a policy casts. */
   readonly castTo?: HalfDType | undefined;
 }
 
@@ -35,7 +35,7 @@ export const flatten = (x: Tensor): Tensor => reshape(x, [x.shape[0] ?? 1, -1]);
 export function meanPool(options: ModelOptions): (x: Tensor) => Tensor {
   const { castTo } = options;
   const toFloat32 = beforeMean(options);
-  // With a name, which reports show.
+  // The function has a name, which reports show.
   return function channelMeans(x) {
     const mean = globalAveragePool(toFloat32(x));
     return castTo === undefined ? mean : cast(mean, castTo);

@@ -1,5 +1,5 @@
 /**
- * A small network after Simonyan and Zisserman, arXiv 1409.1556: pairs of 3 by 3 convolutions and pooling, normalized.
+ * A small network after Simonyan and Zisserman, arXiv 1409.1556: pairs of normalized 3 by 3 convolutions, with pooling.
  */
 import type { Tensor } from "@mp/core";
 import { maxPool, relu } from "@mp/core/ops";

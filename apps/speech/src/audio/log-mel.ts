@@ -5,7 +5,7 @@ import type { Sound } from "./read-wav.js";
 /** Length of a frame and distance between frames, in seconds. */
 const [WINDOW, HOP] = [0.025, 0.01];
 
-/** Least energy of a filter, that of silence. */
+/** Smallest energy of a filter, used for silence. */
 const SILENCE = 1e-10;
 
 /**
@@ -53,7 +53,7 @@ interface Filter {
 const frequencyToMel = (frequency: number): number => 2595 * Math.log10(1 + frequency / 700);
 const melToFrequency = (mel: number): number => 700 * (10 ** (mel / 2595) - 1);
 
-/** Triangular filters: each rises from the center of the one before and falls to the center of the next. */
+/** Triangular filters. Each filter rises from the center of the filter before, and falls to the center of the next. */
 function melFilters(mels: number, size: number, sampleRate: number): readonly Filter[] {
   const binOf = (place: number): number =>
     (melToFrequency((place * frequencyToMel(sampleRate / 2)) / (mels + 1)) * size) / sampleRate;
@@ -66,7 +66,7 @@ function melFilters(mels: number, size: number, sampleRate: number): readonly Fi
       return Math.max(0, Math.min((bin - low) / (center - low), (high - bin) / (high - center)));
     });
     if (weights.some((weight) => weight > 0)) return { first, weights };
-    // A triangle between two bins reads the nearest.
+    // A triangle between two bins reads the nearest bin.
     return { first: Math.min(size / 2 - 1, Math.round(center)), weights: [1] };
   });
 }

@@ -12,7 +12,7 @@ export interface Sound {
 
 /**
  * Reads a WAV file of any bit depth and averages its channels.
- * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is no WAV file or has no samples
+ * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not a WAV file or has no samples
  */
 export async function readWav(path: string): Promise<Sound> {
   const bytes = await readFile(path).catch((cause: NodeJS.ErrnoException) => {

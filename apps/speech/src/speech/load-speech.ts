@@ -32,7 +32,7 @@ const TRAIN = 1;
 const TEST = 2;
 const TEST_SHARE = 0.1;
 
-/** Reads `--data`, or generates tones. @throws MP_IO, MP_PARSE as `readTranscribed` */
+/** Reads the utterances in `--data`, or generates utterances of tones. @throws MP_IO, MP_PARSE as `readTranscribed` */
 export async function loadSpeech(options: Source): Promise<Speech> {
   const { data, mels, noise, trainUtterances, testUtterances } = options;
   if (data === undefined) {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MpError } from "@mp/core";
 import { readWav, type Sound } from "../audio/read-wav.js";
 
-/** A sound and what is said, as indices of letters. */
+/** A sound and its text, as indices of letters. */
 export interface Transcribed {
   readonly sound: Sound;
   readonly text: readonly number[];

@@ -42,7 +42,7 @@ describe("the languages", () => {
 
 describe("sentences to be judged by", () => {
   const [learned, unseen] = [sentencesToLearn(3000), unseenSentences(200)];
-  /** Adjectives beside the nouns that follow them. */
+  /** Pairs of an adjective and the noun that follows it. */
   const combinations = (pairs: readonly Pair[]): ReadonlySet<string> => {
     const isAdjective = new Set(adjectives.map(({ word }) => word));
     return new Set(

@@ -48,7 +48,7 @@ function sourcePhrase({ article, adjective, noun, count }: NounPhrase): readonly
 function targetPhrase({ article, adjective, noun, count }: NounPhrase): readonly string[] {
   const ending = noun.gender + (count === "plural" ? "s" : "");
   const articleStem = article === "the" ? "l" : "un";
-  // The noun itself shows its number only: its gender is to be learned.
+  // The noun itself shows only its number, so its gender has to be learned.
   return [
     articleStem + ending,
     noun.stem + (count === "plural" ? "ni" : ""),
@@ -118,7 +118,7 @@ const nounPhrases = ({ subject, object, place }: Sentence): readonly NounPhrase[
   ...optional(place?.of),
 ];
 
-/** Whether a combination of adjective and noun is held out: one in five is, for test sentences alone. */
+/** Whether a combination of adjective and noun is held out. One combination in five occurs in test sentences alone. */
 function isHeldOut({ adjective, noun }: NounPhrase): boolean {
   if (adjective === undefined) return false;
   return (3 * adjectives.indexOf(adjective) + nouns.indexOf(noun)) % 5 === 0;

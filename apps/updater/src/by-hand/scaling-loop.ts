@@ -65,9 +65,9 @@ interface LoopState extends StateTrees {
   readonly loss: Tensor;
 }
 
-/** Below this, f32 cannot hold the inverse of the scale. NNabla's scale falls to 0. */
+/** Lower limit of the scale; below it, f32 cannot hold the scale's inverse. NNabla's scale may become 0. */
 const SMALLEST_SCALE = 2 ** -126;
-/** NNabla's scale grows to infinity. */
+/** Upper limit of the scale. NNabla's scale may become infinite. */
 const LARGEST_SCALE = 2 ** 24;
 
 const scalar = (value: number): HostTensor => ({ dtype: "f32", shape: [], data: Float32Array.of(value) });
@@ -114,7 +114,7 @@ export class ScalingLoop<B extends Batch> {
   /** One update. */
   async update(): Promise<Update> {
     const { accumGrad, dataFeeder, comm, dynamic, maxRetries } = this.#options;
-    // self.data_feeder(), inside the loop below: there an overflow loses the batch, here a retry has it again.
+    // self.data_feeder(), inside the loop below: there an overflow loses the batch, here a retry uses it again.
     const batches = Array.from({ length: accumGrad }, dataFeeder);
     for (let retries = 0; ; retries++) {
       const scale = this.#scale;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** SHA-256 of each part with its length, so that no two lists of parts are the same. */
+/** SHA-256 of the parts, each after its length, so that different lists are hashed as different bytes. */
 export function digest(...parts: readonly (string | Uint8Array)[]): string {
   const hash = createHash("sha256");
   for (const part of parts) hash.update(`${part.length} `).update(part);

@@ -2,8 +2,8 @@ import { MpError } from "@mp/graph";
 import { LIBRARY_COMMAND, RELEASE } from "@mp/libopenvino";
 
 /**
- * Checks the library's version: only the pinned release was compared with the reference, so any other must be asked
- * for.
+ * Checks the library's version. Only the pinned release was compared with the reference, so another version must be
+ * requested explicitly.
  * @throws MP_BACKEND_UNAVAILABLE naming both versions and the remedy
  */
 export function expectVersion(path: string, version: string, wanted: string): void {

@@ -1,6 +1,6 @@
 import koffi, { type TypeObject } from "koffi";
 
-/** A place for one pointer that a C function returns. */
+/** A box for one pointer that a C function returns. */
 export type Out = [bigint | null];
 
 /** ov_shape_t, passed by value. */

@@ -66,7 +66,7 @@ function bind(path: string): NativeFunctions {
     return Object.freeze(Object.fromEntries(functions)) as NativeFunctions;
   } catch (cause) {
     const said = cause instanceof Error ? cause.message : String(cause);
-    // The command replaces nothing that is there.
+    // The command does not replace existing files.
     const first = path.startsWith(cacheFolder(process.env)) ? `delete ${dirname(path)} and ` : "";
     throw new MpError(
       "MP_BACKEND_UNAVAILABLE",
@@ -76,7 +76,6 @@ function bind(path: string): NativeFunctions {
   }
 }
 
-/** Statuses that say more than that a call failed. */
 const NOT_IMPLEMENTED = -2;
 const OUT_OF_BOUNDS = -6;
 
@@ -92,7 +91,7 @@ function failure(status: number, what: string, said: string): MpError {
   return new MpError(code, message, { details: { status, said: said.slice(0, 4000) } });
 }
 
-/** The last line of a message that does not tell a place in the library's source. */
+/** The last line that names no position in the library's source; at most 400 characters. */
 function essence(said: string): string {
   const lines = said.split("\n").map((line) => line.trim());
   const telling = lines.filter(

@@ -30,12 +30,12 @@ export class ModelCache {
       const message = `openvino: cache must be a folder that can be written, got ${this.#folder}: ${String(cause)}`;
       throw new MpError("MP_IO", message, { details: { folder: this.#folder }, cause });
     }
-    // What another user left may not be removed.
+    // Partial folders that another user left cannot be removed.
     sweepPartials(this.#folder).catch(() => {});
   }
 
   /**
-   * Compiles a model with the folder that holds, or will hold, its files. Compiles it also if these cannot be kept.
+   * Compiles a model from its cached folder, or into a new one; without a folder if files cannot be kept.
    * @param settings everything else that the compiled model depends on
    */
   async compile<M>(

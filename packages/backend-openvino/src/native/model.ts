@@ -1,5 +1,5 @@
 import { MpError } from "@mp/graph";
-import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
+import { type Ledger, NativeResource } from "@mp/graph/internal";
 import koffi from "koffi";
 import { COUNTER, type NativeCounter, type Out } from "./functions.js";
 import type { OpenVinoLibrary } from "./library.js";
@@ -31,7 +31,7 @@ export class NativeModel extends NativeResource {
   }
 }
 
-/** The status of a node that ran; others were optimized away or not reached. */
+/** The status of a node that ran; other nodes were optimized away or not reached. */
 const EXECUTED = 2;
 
 /** The time that a node of a compiled model took. */
@@ -62,7 +62,7 @@ export class NativeRequest extends NativeResource {
   /** Binds an input or output; the library keeps the memory until another tensor is bound. */
   bind(name: string, tensor: NativeTensor): void {
     this.assertIdle();
-    // The library refuses some of those, and needs none.
+    // The library refuses some empty tensors, and needs none.
     if (tensor.byteLength === 0) return;
     const { functions, check } = this.#library;
     check(functions.ov_infer_request_set_tensor(this.handle, name, tensor.handle), `binding ${name}`);
@@ -132,7 +132,7 @@ export class NativeRequest extends NativeResource {
 
 type Start = (done: (error: Error | null, status: number) => void) => void;
 
-/** Calls a function on a worker thread. As the library keeps one last error for all threads, it is read at once. */
+/** Calls on a worker thread. The library keeps one last error for all threads, so it is read at once. */
 function settle({ check }: OpenVinoLibrary, what: string, start: Start): Promise<void> {
   return new Promise((resolve, reject) => {
     start((error, status) => {

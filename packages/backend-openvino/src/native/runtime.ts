@@ -1,6 +1,7 @@
 import { type HostTensor, MpError, type ValueType } from "@mp/graph";
+import { Ledger, type LiveStats } from "@mp/graph/internal";
 import type { Storage } from "@mp/onnx-lowering";
-import { allocateAdjacent, type EngineMemory, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
+import { allocateAdjacent, type EngineMemory } from "@mp/onnx-lowering/program";
 import { loadLibrary, type OpenVinoLibrary } from "./library.js";
 import { compileModel, type NativeModel, NativeRequest, type Properties } from "./model.js";
 import { ModelCache } from "./model-cache.js";
@@ -18,7 +19,7 @@ export interface RuntimeOptions {
 export interface CompileOptions {
   /** Whether to use the cache for the model, if there is one. Default true. */
   readonly isKept?: boolean;
-  /** Whether the model's runs measure the time of each node. Default false. */
+  /** Whether the model's runs measure the time of each node; such a model is not cached. Default false. */
   readonly hasCounters?: boolean;
 }
 
@@ -126,7 +127,7 @@ export class NativeRuntime implements EngineMemory<NativeTensor> {
     return this.#ledger.stats();
   }
 
-  /** Waits for runs in flight, then frees everything. */
+  /** Waits for compilations and runs in flight, then frees everything. */
   async dispose(): Promise<void> {
     if (this.#isDisposed) return;
     this.#isDisposed = true;

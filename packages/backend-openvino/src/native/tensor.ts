@@ -10,18 +10,13 @@ import {
   tensor,
   type ValueType,
 } from "@mp/graph";
+import { type Ledger, NativeResource } from "@mp/graph/internal";
 import type { Storage } from "@mp/onnx-lowering";
-import {
-  type EngineTensor,
-  kernelBytes,
-  type Ledger,
-  NativeResource,
-  rawBytes,
-} from "@mp/onnx-lowering/program";
+import { type EngineTensor, kernelBytes, rawBytes } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import type { OpenVinoLibrary } from "./library.js";
 
-/** The C interface's numbers of dtypes, ov_element_type_e. */
+/** The C interface's codes for dtypes, ov_element_type_e. */
 const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
   bool: 1,
   bf16: 2,
@@ -82,10 +77,10 @@ export class NativeTensor extends NativeResource implements EngineTensor {
     this.#address = byteLength === 0 ? 0n : make(what, (out) => functions.ov_tensor_data(handle, out));
   }
 
-  /** The tensor's memory, valid until its release: never hand it to a user. @throws MP_DISPOSED after release */
+  /** The tensor's memory, valid until its release, so never hand it to a user. @throws MP_DISPOSED after release */
   view(): HostArrays[DType] {
     this.assertUsable();
-    // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
+    // One view for the tensor's whole lifetime, because an engine may refuse a second ArrayBuffer over the same memory.
     this.#view ??= this.#newView();
     return this.#view;
   }

@@ -71,7 +71,7 @@ it("keeps nothing, without an error, where it cannot write", () => {
   const closed = join(folder, "closed");
   mkdirSync(closed);
   chmodSync(closed, 0o500);
-  // The superuser writes there all the same.
+  // The superuser can write there nevertheless.
   expect(() => keepValue(join(closed, "findings.json"), "one", VALUE)).not.toThrow();
   chmodSync(closed, 0o700);
 });

@@ -4,16 +4,16 @@ import { dirname } from "node:path";
 import { deserialize, serialize } from "node:v8";
 import { digest } from "../native/digest.js";
 
-/** A value that one process leaves for later ones. `of` identifies the circumstances that it is valid for. */
+/** A value that one process leaves for later processes. `of` identifies the circumstances for which the value holds. */
 interface Kept {
   readonly of: string;
   readonly value: unknown;
 }
 
-/** Digits of the digest before the value. */
+/** Number of hexadecimal digits of the digest at the start of a file. */
 const DIGITS = 64;
 
-/** Reads a kept value; undefined if the file is missing or damaged, or the value was found for something else. */
+/** Reads a kept value; undefined if the file is missing or damaged, or its value is for another `of`. */
 export function readValue(path: string, of: string): unknown {
   try {
     const file = readFileSync(path);
@@ -26,7 +26,7 @@ export function readValue(path: string, of: string): unknown {
   }
 }
 
-/** Replaces the file by one rename. If the folder cannot be written, it keeps nothing and does not throw. */
+/** Writes a value by one rename. If the folder cannot be written, keeps nothing and does not throw. */
 export function keepValue(path: string, of: string, value: unknown): void {
   const bytes = serialize({ of, value } satisfies Kept);
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;

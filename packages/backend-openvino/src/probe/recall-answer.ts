@@ -30,10 +30,10 @@ export async function recallAnswer<A>(
   return answer;
 }
 
-/** Entry points of the probing code. They share files whose names change with their contents. */
+/** Entry points of the probing code. They import shared files by names that change with the contents. */
 const ENTRIES = ["@mp/graph/probe", "@mp/graph", "@mp/onnx-lowering", "@mp/onnx-lowering/probe"];
 
-/** Identifies the probing code, whose findings other code does not reuse; undefined in a bundle, which has no files. */
+/** Version and digest of the probing code: only the same code reuses findings; undefined in a bundle. */
 function probingCode(): { readonly version: string; readonly code: string } | undefined {
   const require = createRequire(import.meta.url);
   try {

@@ -15,7 +15,7 @@ function products(): Graph {
 
 const INPUTS = { a: full([SIZE, SIZE], 0, "f32") };
 
-/** The code of a failure; undefined of a call that succeeds. */
+/** The error code of a call; undefined if it succeeds. */
 const codeOf = (call: Promise<unknown> | undefined): Promise<string | undefined> =>
   Promise.resolve(call).then(
     () => undefined,

@@ -38,6 +38,6 @@ it.each([
   expect(cases).toHaveLength(1);
   const failures = failuresOf(await runConformance({ factory: () => opened(change), cases }));
   expect(failures).toEqual([expect.stringContaining(id)]);
-  // As it was found, it passes or is refused.
+  // With the probe's own findings, each case passes or is refused.
   expect(failuresOf(await runConformance({ factory: () => opened((found) => found), cases }))).toEqual([]);
 });

@@ -1,5 +1,5 @@
-/** OrtAllocatorType for ordinary memory from an arena. */
+/** OrtAllocatorType of ordinary memory from an arena. */
 export const ARENA_ALLOCATOR = 1;
 export const DEFAULT_MEMORY = 0;
-/** OrtAllocatorType for a provider's own allocator. */
+/** OrtAllocatorType of an execution provider's own memory. */
 export const DEVICE_ALLOCATOR = 0;

@@ -1,15 +1,16 @@
 /**
- * The functions of `OrtApi` that are used, one row each: index in the table of pointers, result, parameters. The
- * table only grows at its end, so indices are stable. They and the signatures come from onnxruntime_c_api.h at
- * ORT_API_VERSION 29.
+ * The functions of `OrtApi` that are used, one row each: index in the pointer table, result, parameters. The
+ * pointer table only grows at its end, so indices are stable. Indices and signatures come from
+ * onnxruntime_c_api.h at ORT_API_VERSION 29.
  */
 
 /** The API version requested from the library; 29 came with release 1.29, and later releases still support it. */
 export const ORT_API_VERSION: number = 29;
 
 /**
- * Names here for C parameter types. `memory` is an address, or an array that must outlive whatever is made of it.
- * `out` is a typed array that the callee writes words into. `path` is ORTCHAR_T, which is wide on Windows.
+ * C parameter types, by the names used here. `memory` is an address, or an array that must outlive the object
+ * made from it. `out` is a typed array into which the callee writes words. `path` is ORTCHAR_T, which is wide
+ * on Windows.
  */
 export interface ParameterTypes {
   readonly handle: bigint;

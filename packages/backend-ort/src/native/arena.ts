@@ -2,16 +2,16 @@ import koffi from "koffi";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import type { NativeSession } from "./session.js";
 
-/** Counters of an arena, over all sessions that share it. Bound inputs and outputs are not in the arena. */
+/** Counters of an arena, over all sessions that share it. Bound inputs and outputs are outside the arena. */
 export interface ArenaStats {
   readonly bytesInUse: number;
-  /** The most bytes in use at once so far. */
+  /** The most bytes that were in use at the same time. */
   readonly maxBytesInUse: number;
   /** Bytes that the arena took from the system and keeps. */
   readonly reservedBytes: number;
 }
 
-/** The counters of a session's arena; undefined if it has none. */
+/** The counters of a session's arena; undefined if the session has no arena. */
 export function arenaStats(session: NativeSession): ArenaStats | undefined {
   const entries = allocatorEntries(session);
   const count = (key: string) => Number(entries.get(key) ?? 0);

@@ -1,19 +1,19 @@
 import { MpError } from "@mp/graph";
-import { NativeResource } from "@mp/onnx-lowering/program";
+import { NativeResource } from "@mp/graph/internal";
 import type { OrtLibrary } from "./library.js";
 import type { NativeSession } from "./session.js";
 import type { NativeTensor } from "./tensor.js";
 
 /**
- * The tensors of a session's inputs and outputs, bound once for many runs. A run copies and allocates nothing. Runs
- * must not overlap, because the engine does not lock a binding.
+ * The tensors of a session's inputs and outputs, bound once for many runs. A run copies and allocates
+ * nothing. Runs of a binding must not overlap, because the engine does not lock it.
  */
 export class NativeBinding extends NativeResource {
   readonly session: NativeSession;
   readonly #inputs = new Map<string, NativeTensor>();
   readonly #outputs = new Map<string, NativeTensor>();
   #inFlight: Promise<void> | undefined;
-  /** Run options with the number under which the device records this binding's commands. */
+  /** Run options with the number of this binding's recording; null if the device records no commands. */
   readonly #capturing: bigint | null;
 
   constructor(session: NativeSession) {
@@ -52,9 +52,9 @@ export class NativeBinding extends NativeResource {
   }
 
   /**
-   * Runs on this thread and blocks it, without the cost of a dispatch.
-   * @throws MP_BACKEND_FAILED or a more specific code when the engine fails; MP_DISPOSED for a released tensor or
-   * session
+   * Runs on the calling thread and blocks it, without the cost of a dispatch.
+   * @throws MP_BACKEND_FAILED or a more specific code when the engine fails; MP_DISPOSED for a released
+   * tensor or session
    */
   runSync(runOptions: bigint | null = this.#capturing): void {
     this.#checkRunnable();
@@ -101,8 +101,9 @@ export class NativeBinding extends NativeResource {
   }
 }
 
-/** The key of run options that names a recording, and its value for a run without one. */
+/** The run option that holds the number of a recording. */
 const GRAPH_ID = "gpu_graph_id";
+/** The value of `GRAPH_ID` that turns recording off for a run. */
 const NO_GRAPH = "-1";
 
 let recordings = 0;
@@ -113,12 +114,12 @@ function capturingOptions({ functions, check, make }: OrtLibrary): bigint {
   return options;
 }
 
-/** Makes runs with these options compute node by node, without recording or replaying. */
+/** Makes runs with these options compute node by node, without recording or replaying commands. */
 export function withoutRecording({ functions, check }: OrtLibrary, runOptions: bigint): void {
   check(functions.AddRunConfigEntry(runOptions, GRAPH_ID, NO_GRAPH), "run options");
 }
 
-/** Checks a name, because the engine would keep an unknown name without a value, and so break the binding. */
+/** Refuses unknown names: the engine would store the name without a value, which breaks the binding. */
 function checkName(kind: "input" | "output", name: string, known: ReadonlySet<string>): void {
   if (known.has(name)) return;
   throw new MpError(

@@ -8,14 +8,14 @@ const PROOF = Uint8Array.of(0x70, 0x72, 0x6f, 0x66);
 export const PROOF_TYPE: ValueType = { dtype: "i32", shape: [1] };
 
 /**
- * Copies whole tensors by the environment's data transfer, for device memory without addresses. The engine treats the
- * caller's array as a tensor of the same type.
+ * Copies whole tensors by the environment's data transfer, for device memory without addresses. On the host
+ * side, the engine treats the caller's array as a tensor of the device tensor's type.
  */
 export class TensorCopier implements DeviceCopier {
   readonly #library: OrtLibrary;
   readonly #environment: bigint;
   readonly #hostMemory: bigint;
-  /** A tensor on the device with known contents, written once. */
+  /** A tensor on the device that is written once, with `PROOF`. */
   readonly #proof: DeviceTensor;
 
   /** @param proof a tensor of `PROOF_TYPE` on the device */
@@ -38,7 +38,7 @@ export class TensorCopier implements DeviceCopier {
     this.#withHostTensor(source, bytes, (host) => this.#copy(source.handle, host));
   }
 
-  /** Copies to the host; a worker thread waits for the device. */
+  /** Copies to the host, without blocking: a worker thread waits for the device. */
   async download(source: DeviceTensor, bytes: Uint8Array): Promise<void> {
     // A device has no buffer for a tensor without elements.
     if (bytes.length === 0) return;
@@ -55,8 +55,8 @@ export class TensorCopier implements DeviceCopier {
   }
 
   /**
-   * Whether all copies since the last call arrived. A copy that fails silently drops all commands collected with it,
-   * and reads then give zeros; so this reads a tensor with known contents.
+   * Tests by reading a tensor with known contents whether all copies since the last call arrived. If a copy fails, the
+   * device drops all commands of the same batch without an error, and reads then give zeros.
    */
   async isSound(): Promise<boolean> {
     const bytes = new Uint8Array(PROOF.length);
@@ -74,7 +74,7 @@ export class TensorCopier implements DeviceCopier {
     }
   }
 
-  /** Wraps the caller's array as a tensor of the same type. */
+  /** Wraps the caller's array as a host tensor of the device tensor's type. */
   #hostTensor({ layout }: DeviceTensor, bytes: Uint8Array): bigint {
     const memory = { info: this.#hostMemory, data: bytes, byteLength: bytes.length };
     return tensorOver(this.#library, "copy", memory, layout);

@@ -1,10 +1,11 @@
 /**
- * The CUDA execution provider: its options, explanations of why it does not load, and its device memory. All CUDA
- * code is in libraries in the folder of ONNX Runtime's own library.
+ * The CUDA execution provider: its options, explanations why it does not load, and its device memory. All
+ * CUDA code is in libraries in the folder of ONNX Runtime's library.
  */
+
 import { dirname } from "node:path";
 import { MpError } from "@mp/graph";
-import { Ledger } from "@mp/onnx-lowering/program";
+import { Ledger } from "@mp/graph/internal";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import type { Device, DevicePlace } from "./device.js";
@@ -14,18 +15,18 @@ import { createSession, type DeviceUse, type SessionParts } from "./session.js";
 import { NO_TURNS } from "./turns.js";
 
 export interface CudaOptions {
-  /** The number of the GPU in CUDA. Default 0. */
+  /** CUDA's index of the GPU. Default 0. */
   readonly deviceId?: number;
   /**
-   * Whether matrix products and convolutions of float32 may round their factors to TF32, which has 10 bits of
-   * fraction instead of 23. Default false.
+   * Whether float32 matrix products and convolutions may round their factors to TF32, which has 10 fraction
+   * bits instead of 23. Default false.
    */
   readonly tf32?: boolean;
-  /** Largest number of bytes of each session's arena, which does not hold state and batches. Default: no limit. */
+  /** Largest size in bytes of each session's arena; state and batches are not in it. Default: no limit. */
   readonly memoryLimit?: number;
-  /** Whether to record a step that is wholly on the GPU as a CUDA graph, and replay it. Default false: untested. */
+  /** Whether steps that are wholly on the GPU are recorded as CUDA graphs. Default false, since this is untested. */
   readonly graphCapture?: boolean;
-  /** Further options of the provider, by its own names; they override those set here. */
+  /** Further options of the provider, by the provider's names; they override those set here. */
   readonly provider?: Readonly<Record<string, string>>;
 }
 
@@ -37,7 +38,7 @@ export const cudaDevice = (options: CudaOptions = {}): Device => ({
   explain: explainCudaFailure,
 });
 
-/** Opens the session that copies and provides its allocator. It is not in the ledger: no user may release it. */
+/** Opens the session that copies and allocates. It has its own ledger, so users cannot release it. */
 async function openCudaPlace(
   parts: SessionParts,
   hostAllocator: bigint,
@@ -61,8 +62,9 @@ async function openCudaPlace(
 }
 
 /**
- * The options for the provider. Convolution algorithms are not searched by trial, which would take minutes and could
- * change results between runs. Memory grows by the requested size, because powers of two keep up to twice the need.
+ * The provider's options. Convolution algorithms are not searched by trial, which would take minutes and could change
+ * results between runs. The arena grows by the requested size; growth by powers of two could hold up to twice what was
+ * requested.
  */
 export function cudaProviderOptions(
   options: CudaOptions = {},
@@ -81,7 +83,7 @@ export function cudaProviderOptions(
 }
 
 /**
- * Adds CUDA to session options.
+ * Adds the CUDA provider to session options.
  * @throws MP_BACKEND_UNAVAILABLE naming what is missing: provider library, CUDA, cuDNN or driver
  */
 function appendCuda(library: OrtLibrary, sessionOptions: bigint, options: CudaOptions, use: DeviceUse): void {
@@ -118,7 +120,7 @@ const driver = () => "install NVIDIA's driver and check that nvidia-smi lists th
 const toolkit = () =>
   "install CUDA and cuDNN of the major versions that the message names, where the loader finds them (LD_LIBRARY_PATH)";
 
-/** Explanations of failures, in the order of loading; the first that matches names the missing piece. */
+/** Explanations of load failures, in the order of loading; the first that matches tells which part is missing. */
 const EXPLANATIONS: readonly Explanation[] = [
   {
     pattern: /not enabled in this build/,
@@ -146,7 +148,7 @@ const EXPLANATIONS: readonly Explanation[] = [
   },
 ];
 
-/** Replaces a failure of loading by one clear error; other errors are returned unchanged. */
+/** Turns a load failure into an error that names the missing part; returns other errors unchanged. */
 export function explainCudaFailure(library: OrtLibrary, cause: unknown): unknown {
   // An error that has been explained contains the provider's text, and would be explained again.
   if (!MpError.is(cause) || cause.code === "MP_BACKEND_UNAVAILABLE") return cause;

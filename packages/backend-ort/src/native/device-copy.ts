@@ -5,12 +5,12 @@ import type { NativeSession } from "./session.js";
 import type { DeviceCopier, DeviceTensor } from "./tensor.js";
 import { newTensor, type TensorLayout, tensorOver } from "./tensor-over.js";
 
-/** Bytes copied at once: a copy needs this much additional memory on the host, and on the device. */
+/** Bytes per copy. A copy needs as much additional memory on the host and on the device. */
 const PIECE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Copies by running an identity on the device whose input or output is bound to host memory, because the C API has no
- * copy function that works for every provider. Parts of a buffer are copied by their addresses.
+ * Copies by running an Identity on the device, with input or output bound to host memory, because the C API has no copy
+ * function that works for every provider. Parts of a buffer are copied by their addresses.
  */
 export class IdentityCopier implements DeviceCopier {
   readonly #session: NativeSession;

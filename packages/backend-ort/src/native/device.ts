@@ -5,16 +5,16 @@ import type { Turns } from "./turns.js";
 
 export type DeviceName = "cpu" | "cuda" | "webgpu";
 
-/** A device other than the processor: how sessions compute on it, and its memory. */
+/** A device other than the processor: how sessions use it, and its memory. */
 export interface Device {
   readonly turns: Turns;
-  /** Whether the device records a step that runs wholly on it, and replays it. */
+  /** Whether the device records and replays a step that runs wholly on it. */
   readonly captures: boolean;
   /** Adds the execution provider to session options under construction. */
   append(library: OrtLibrary, sessionOptions: bigint, use: DeviceUse): void;
   /** @throws MP_BACKEND_UNAVAILABLE naming what is missing and what installs it */
   open(parts: SessionParts, hostAllocator: bigint): Promise<DevicePlace>;
-  /** Translates a provider's error into what it means for the user; other errors are returned unchanged. */
+  /** Explains a provider's error to the user; other errors are returned unchanged. */
   explain(library: OrtLibrary, cause: unknown): unknown;
 }
 

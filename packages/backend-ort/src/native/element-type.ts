@@ -1,6 +1,6 @@
 import type { DType } from "@mp/graph";
 
-/** ONNXTensorElementDataType of each dtype, which equals TensorProto.DataType of the ONNX format. */
+/** ONNXTensorElementDataType of each dtype, equal to TensorProto.DataType of the ONNX format. */
 export const ONNX_ELEMENT_TYPE: Readonly<Record<DType, number>> = {
   f32: 1,
   u8: 2,

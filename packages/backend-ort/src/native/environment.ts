@@ -1,6 +1,7 @@
 /**
- * ORT's environment: one per process and library, with one thread pool and one arena for all sessions. Several pools
- * would spin against each other (46 ms per run instead of 22), and each own arena would keep its session's peak.
+ * ORT's environment: one per process and library, with one thread pool and one arena for all sessions.
+ * Several thread pools would busy-wait against each other (46 ms per run instead of 22), and with separate
+ * arenas each session would keep its own peak.
  */
 import { MpError } from "@mp/graph";
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
@@ -10,18 +11,18 @@ import type { OrtLibrary } from "./library.js";
 export interface EnvironmentOptions {
   /** Threads that one operator may use, including the calling thread. Default: one per physical core. */
   readonly threads?: number;
-  /** Whether idle threads busy-wait for work. Default true; false when other work shares the processors. */
+  /** Whether idle threads busy-wait for work. Default true; set false when other work shares the processors. */
   readonly spinning?: boolean;
 }
 
 export interface Environment {
   readonly handle: bigint;
-  /** The requested number; 0 lets the library choose. */
+  /** The requested number of threads; 0 lets the library choose. */
   readonly threads: number;
   readonly spinning: boolean;
-  /** False if other code in the process created the library's environment first; sessions then have own threads. */
+  /** False if other code had already created ORT's environment; each session then has its own threads. */
   readonly hasThreads: boolean;
-  /** Releases this reference; the last one frees a shared environment and its threads. */
+  /** Releases this reference; releasing the last one frees the environment and its threads. */
   release(): void;
 }
 
@@ -31,11 +32,11 @@ interface Shared extends Omit<Environment, "release"> {
 
 const shared = new Map<OrtLibrary, Shared>();
 
-/** Log level that silences the library on standard error: failures also come back as statuses with the same text. */
+/** Log level that keeps the library from writing to stderr, because the statuses of failures have the same text. */
 const LOG_FATAL_ONLY = 4;
 
 /**
- * Joins the process's environment, or creates it. Options that are left out accept the existing environment's values.
+ * Joins the process's environment, or creates it. Omitted options keep the values of an existing environment.
  * @throws MP_INVALID_ARGUMENT if the options differ from those of the environment in use
  */
 export function acquireEnvironment(library: OrtLibrary, options: EnvironmentOptions = {}): Environment {
@@ -97,7 +98,7 @@ function create(library: OrtLibrary, threads: number, spinning: boolean): Shared
 }
 
 const NO_LIMIT = 0;
-/** Arena growth by powers of two; growth by the requested size fragments (80 MB held where 47 suffice). */
+/** The arena grows by powers of two; growth by requested sizes fragments (80 MB held where 47 suffice). */
 const GROW_BY_POWERS = 0;
 const ENGINE_DEFAULT = -1;
 
@@ -118,8 +119,8 @@ function registerSharedArena({ functions, check, make }: OrtLibrary, environment
 }
 
 /**
- * Whether the environment has threads, tried with the smallest session: an environment that onnxruntime-node's own
- * API created earlier has none.
+ * Whether the environment has threads, tried with the smallest session. An environment that onnxruntime-node's own API
+ * created earlier has none.
  */
 function hasGlobalThreads({ functions, check, make, borrow }: OrtLibrary, environment: bigint): boolean {
   const create = (out: BigUint64Array): bigint | null => functions.CreateSessionOptions(out);

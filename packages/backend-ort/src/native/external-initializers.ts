@@ -1,4 +1,4 @@
-/** Passes initializers whose data is in this package's tensors: the engine gets views of memory it does not own. */
+/** Gives the engine initializers as views of this package's tensors. The engine does not own their memory. */
 import { ARENA_ALLOCATOR, DEFAULT_MEMORY } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
 import type { OrtLibrary } from "./library.js";
@@ -6,8 +6,8 @@ import type { NativeTensor } from "./tensor.js";
 import { tensorOver } from "./tensor-over.js";
 
 /**
- * Adds initializers to session options. The tensors' memory must outlive the session.
- * @returns a function that frees the views once the session is loaded
+ * Adds initializers to session options. The tensors must outlive the session.
+ * @returns a function that frees the views, to call once the session is loaded
  */
 export function addExternalInitializers(
   library: OrtLibrary,

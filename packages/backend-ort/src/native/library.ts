@@ -1,5 +1,5 @@
 /**
- * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. It knows
+ * Loads the ONNX Runtime library once per process and path, and binds the functions of `api-table.ts`. Knows
  * nothing about sessions or tensors.
  */
 import { MpError } from "@mp/graph";
@@ -24,15 +24,15 @@ export interface OrtLibrary {
   readonly version: string;
   readonly buildInfo: string;
   readonly functions: NativeFunctions;
-  /** Throws the error of a status and releases it. @throws MP_BACKEND_FAILED or a more specific code (`checkStatus`) */
+  /** Throws the error of a status, if any, and releases it. @throws the codes of `checkStatus` */
   check(status: bigint | null, what: string): void;
-  /** Calls a function that returns a new pointer through its last parameter, and returns the pointer. */
+  /** Calls a function whose last parameter receives a new pointer, and returns this pointer. */
   make(what: string, call: Maker): bigint;
-  /** Makes an object, passes it to `use`, and releases it. */
+  /** Makes an object by `call`, passes it to `use`, and releases it by `release`. */
   borrow<R>(what: string, call: Maker, release: (handle: bigint) => void, use: (handle: bigint) => R): R;
   /**
-   * Waits for an asynchronous call that `start` begins.
-   * @param inUse arrays that the worker thread uses, which are kept alive although nothing else may refer to them
+   * Waits for the asynchronous call that `start` begins.
+   * @param inUse arrays that the worker thread uses; they are kept alive until the call ends
    */
   settle(what: string, inUse: unknown[], start: (done: Done<bigint | null>) => void): Promise<void>;
 }
@@ -68,7 +68,7 @@ const loaded = new Map<string, OrtLibrary>();
 
 /**
  * @throws MP_BACKEND_UNAVAILABLE if the library is missing or does not load
- * @throws MP_SPEC_VERSION if its release is too old for the functions that are used
+ * @throws MP_SPEC_VERSION if the release of the library is too old for the functions that are used
  */
 export function loadLibrary(options: LocateOptions = {}): OrtLibrary {
   const path = locateLibrary(options);
@@ -139,14 +139,14 @@ function apiBase(path: string): bigint {
   });
 }
 
-/** Stack size of an asynchronous call in this process, in bytes. */
+/** Stack size, in bytes, of asynchronous calls in this process. */
 export function asyncStackBytes(): number {
   return koffi.config().async_stack_size ?? 0;
 }
 
 /**
- * Checks the version string: a request for the API from an older library would make it print to standard error.
- * @throws MP_SPEC_VERSION for a release without the API version that is used
+ * Checks the release before the API is requested, because an older library would print to stderr.
+ * @throws MP_SPEC_VERSION for a release that lacks `ORT_API_VERSION`
  */
 export function checkRelease(version: string, path: string): void {
   const [major = 0, minor = 0] = version.split(".").map(Number);

@@ -4,14 +4,14 @@ import { dirname, isAbsolute, join } from "node:path";
 import { MpError } from "@mp/graph";
 
 /**
- * The command that installs a missing library. The variable keeps npm from running a script that downloads from a
- * vendor's server.
+ * The command that installs a missing library. The environment variable keeps npm from running a script that
+ * downloads from a vendor's server.
  */
 export const INSTALL_COMMAND: string = "ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node@1.30.0";
 
 const PACKAGE = "onnxruntime-node";
 
-/** The library that the package ships, by `platform/arch`; `none` is the reason if it ships none. */
+/** The library in `onnxruntime-node`, by `platform/arch`; `none` says why there is no library. */
 const LIBRARY_FILES: Readonly<Record<string, { readonly file: string } | { readonly none: string }>> = {
   "linux/x64": { file: "libonnxruntime.so.1" },
   "linux/arm64": { file: "libonnxruntime.so.1" },
@@ -22,7 +22,7 @@ const LIBRARY_FILES: Readonly<Record<string, { readonly file: string } | { reado
 };
 
 export interface LocateOptions {
-  /** An absolute path to an ONNX Runtime library of your own, such as the one in the `onnxruntime-gpu` wheel. */
+  /** Absolute path of another ONNX Runtime library, such as the one in the `onnxruntime-gpu` wheel. */
   readonly library?: string;
   /**
    * Files or folders whose `node_modules` are searched, in order. Default: this package's folder, then the working
@@ -34,8 +34,8 @@ export interface LocateOptions {
 }
 
 /**
- * The absolute path of an existing ONNX Runtime library. The path is checked here, because a loader without a path
- * opens the running program instead.
+ * The absolute path of an existing ONNX Runtime library. The file is checked here. (A loader that gets no
+ * path opens the running program.)
  * @throws MP_BACKEND_UNAVAILABLE naming what is missing and the command that installs it
  */
 export function locateLibrary(options: LocateOptions = {}): string {
@@ -79,7 +79,7 @@ function packageManifest(searchFrom: readonly string[]): string {
   throw unavailable(`${PACKAGE} is not installed`, { searchedFrom: searchFrom });
 }
 
-/** The folder of the package's binding: `napi-v6` today, but a new release may change the number. */
+/** The folder of the package's native binding: `napi-v6` today; a new release may have another number. */
 function bindingFolder(manifest: string): string {
   const parsed = JSON.parse(readFileSync(manifest, "utf8")) as { binary?: { napi_versions?: unknown[] } };
   return `napi-v${String(parsed.binary?.napi_versions?.[0] ?? 6)}`;

@@ -9,17 +9,17 @@ export interface PlacedNode {
   readonly provider: string;
 }
 
-/** Session configuration that makes `placement` available. */
+/** Session configuration entries that `placement` requires. */
 export const RECORD_PLACEMENT: Readonly<Record<string, string>> = {
   "session.record_ep_graph_assignment_info": "1",
 };
 
-/** Session configuration that refuses to load a model with a node that would run on the processor. */
+/** Session configuration entries that make loading fail if a node would run on the processor. */
 export const ON_DEVICE_ONLY: Readonly<Record<string, string>> = { "session.disable_cpu_ep_fallback": "1" };
 
 export const PROCESSOR = "CPUExecutionProvider";
 
-/** The provider of each node, for a session created with `RECORD_PLACEMENT`. */
+/** Lists the provider of each node, for a session created with `RECORD_PLACEMENT`. */
 export function placement(session: NativeSession): readonly PlacedNode[] {
   const { functions, check, make } = session.library;
   const list = (call: (out: BigUint64Array, count: BigUint64Array) => bigint | null): readonly bigint[] => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MpError } from "@mp/graph";
 import { type NativeBinding, withoutRecording } from "./binding.js";
 
-/** One execution of a node; events are in the order in which they began. */
+/** One execution of a node; events are sorted by when they began. */
 export interface NodeEvent {
   readonly node: string;
   readonly op: string;
@@ -12,13 +12,13 @@ export interface NodeEvent {
   readonly microseconds: number;
   /** The execution provider's name, such as "CPUExecutionProvider". */
   readonly provider: string;
-  /** Bytes of the arena when the node ended, including its inputs; the largest value of a run is the run's peak. */
+  /** Arena bytes in use when the node ended, including inputs; the largest value is the peak of the run. */
   readonly arenaBytes: number;
 }
 
 /**
- * Runs a binding once with the engine's profiler on. The profiler belongs to the run, not to the session, so it costs
- * nothing at other times. It writes a file, which is read and removed.
+ * Runs a binding once with the engine's profiler. The profiler belongs to the run, not to the session, so
+ * other runs are not slowed. It writes a file, which is read and removed.
  * @throws whatever the run throws; MP_PARSE if the format of the engine's file has changed
  */
 export async function profileRun(binding: NativeBinding): Promise<readonly NodeEvent[]> {
@@ -40,7 +40,7 @@ export async function profileRun(binding: NativeBinding): Promise<readonly NodeE
 
 const NODE_SUFFIX = "_kernel_time";
 
-/** Category of GPU events; the `Node` event then only covers the processor's part, which hands the work over. */
+/** Category of GPU events. If there are any, `Node` events time only how the processor submits the work. */
 const ON_GPU = "Api";
 
 /** Reads the trace-event JSON of ORT's profiler and keeps the events of nodes. @throws MP_PARSE */
@@ -89,7 +89,7 @@ function nodeEvent(entry: TraceEvent): NodeEvent[] {
   ];
 }
 
-/** The WebGPU provider's name for a program, `node&op&program`; a node runs one or more. */
+/** The WebGPU provider's name of a GPU program, `node&op&program`; a node runs one or more programs. */
 const PROGRAM = /^(.*)&([^&]*)&[^&]*$/;
 
 function gpuEvent(entry: TraceEvent): NodeEvent[] {

@@ -1,5 +1,6 @@
 import { type HostTensor, MpError, type ValueType } from "@mp/graph";
-import { allocateAdjacent, Ledger, type LiveStats } from "@mp/onnx-lowering/program";
+import { Ledger, type LiveStats } from "@mp/graph/internal";
+import { allocateAdjacent } from "@mp/onnx-lowering/program";
 import { NativeBinding } from "./binding.js";
 import { type CudaOptions, cudaDevice } from "./cuda.js";
 import type { Device, DeviceName, DevicePlace } from "./device.js";
@@ -28,8 +29,8 @@ const DEVICES: Readonly<Record<DeviceName, (options: RuntimeOptions) => Device |
 export type Place = "host" | "device";
 
 /**
- * One user of ONNX Runtime. It creates and counts sessions, bindings and tensors on one device, and frees those that
- * are left at the end.
+ * A backend's use of ONNX Runtime on one device. Creates and counts sessions, bindings and tensors, and frees at the
+ * end whatever was not released.
  */
 export class NativeRuntime {
   readonly library: OrtLibrary;

@@ -1,5 +1,5 @@
 import { MpError } from "@mp/graph";
-import { type Ledger, NativeResource } from "@mp/onnx-lowering/program";
+import { type Ledger, NativeResource } from "@mp/graph/internal";
 import koffi from "koffi";
 import type { Environment } from "./environment.js";
 import { addExternalInitializers } from "./external-initializers.js";
@@ -20,8 +20,8 @@ export interface DeviceUse {
 
 export interface SessionOptions extends DeviceUse {
   /**
-   * ORT's own graph optimization. Default "none", as training requires: rewriting moves rounding points, undoes
-   * recomputation and changes the order of nodes.
+   * ORT's own graph optimization. Default "none", as training requires, because the optimizer moves rounding points,
+   * undoes recomputation and changes the order of nodes.
    */
   readonly optimization?: keyof typeof LEVELS;
   /**
@@ -63,7 +63,7 @@ export class NativeSession extends NativeResource {
     this.outputNames = names(library, handle, SessionGetOutputCount, SessionGetOutputName);
   }
 
-  /** Counts bindings when they are created and released: freeing a session that still has one crashes the process. */
+  /** Counts bindings at creation and release, as freeing a session that still has a binding crashes the process. */
   countBinding(change: 1 | -1): void {
     this.#bindings += change;
   }
@@ -151,7 +151,7 @@ function makeSessionOptions(parts: SessionParts, options: SessionOptions): bigin
     setThreads(parts, handle);
     const level = LEVELS[options.optimization ?? "none"];
     check(functions.SetSessionGraphOptimizationLevel(handle, level), "optimization");
-    // With it ORT holds a block for all intermediates, besides the arena's memory.
+    // With memory patterns, ORT would hold a block for all intermediates in addition to the arena's memory.
     check(functions.DisableMemPattern(handle), "memoryPattern");
     const arena = options.arena ?? "shared";
     if (arena === "none") check(functions.DisableCpuMemArena(handle), "arena");

@@ -1,7 +1,7 @@
 import { type ErrorCode, MpError } from "@mp/graph";
 import type { NativeFunctions } from "./api-table.js";
 
-/** OrtErrorCode by number. */
+/** Names of OrtErrorCode's values; the index of a name is its value. */
 const ORT_ERROR_NAMES = [
   "ORT_OK",
   "ORT_FAIL",
@@ -23,7 +23,7 @@ const ORT_ERROR_NAMES = [
 
 type OrtErrorName = (typeof ORT_ERROR_NAMES)[number];
 
-/** The error code for each of ORT's codes; for others, failures of the engine itself, it is MP_BACKEND_FAILED. */
+/** Error codes by ORT's codes; an unlisted one, a failure of the engine itself, means MP_BACKEND_FAILED. */
 const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
   ORT_INVALID_ARGUMENT: "MP_INVALID_ARGUMENT",
   ORT_INVALID_PROTOBUF: "MP_INVALID_ARGUMENT",
@@ -32,15 +32,15 @@ const CODES: Partial<Readonly<Record<OrtErrorName, ErrorCode>>> = {
 };
 
 /**
- * Matches messages about failed allocations. They have no code of their own, but come back as ORT_FAIL or
+ * Matches messages about failed allocations. Such failures have no code of their own, but come back as ORT_FAIL or
  * ORT_RUNTIME_EXCEPTION. On WebGPU a buffer that could not be allocated is invalid from then on.
  */
 const OUT_OF_MEMORY =
   /bad_alloc|failed to allocate memory|available memory of|out of memory|OUT_OF_MEMORY|ALLOC_FAILED|Invalid Buffer/i;
 
 /**
- * Matches messages about indices out of range and integer divisions by 0. Only a run detects them, and the engine
- * reports them as an invalid argument or a failure.
+ * Matches messages about indices out of range and integer divisions by 0. Only a run detects these errors, and the
+ * engine reports them as an invalid argument or a failure.
  */
 const OUT_OF_RANGE =
   /out of (data )?bounds|out of range|within the inclusive range|must be within bounds|invalid ind(ice|ex)|indices must be empty|integer (division|modulo) by zero/i;

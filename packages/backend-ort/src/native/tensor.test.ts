@@ -89,7 +89,7 @@ describe("NativeTensor", () => {
   it("says that memory ran out, with what was asked for", () => {
     const largest = { dtype: "i64", shape: [2 ** 31 - 1] } as const;
     const held: NativeTensor[] = [];
-    // None of it is ever touched: what runs out is address space, of which a process has 2^47 bytes.
+    // The memory is never touched, so address space runs out, of which a process has 2^47 bytes.
     const allocateAll = (): void => {
       while (held.length < 2 ** 14) held.push(runtime.allocate(largest));
     };

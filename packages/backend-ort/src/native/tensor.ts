@@ -12,8 +12,9 @@ import {
   tensor,
   type ValueType,
 } from "@mp/graph";
+import { type Ledger, NativeResource } from "@mp/graph/internal";
 import type { Storage } from "@mp/onnx-lowering";
-import { kernelBytes, type Ledger, NativeResource, rawBytes } from "@mp/onnx-lowering/program";
+import { kernelBytes, rawBytes } from "@mp/onnx-lowering/program";
 import koffi from "koffi";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { ONNX_ELEMENT_TYPE } from "./element-type.js";
@@ -28,7 +29,7 @@ export interface TensorPlace {
   readonly copier?: DeviceCopier;
   /** Another host tensor that contains this one at byte `offset`; it must be released after this one. */
   readonly within?: { readonly whole: NativeTensor; readonly offset: number };
-  /** How the device stores values, if that differs. */
+  /** How the device stores values, if not in their own dtypes. */
   readonly storage?: Storage;
 }
 
@@ -97,7 +98,7 @@ export class NativeTensor extends NativeResource {
     if (this.#copier !== undefined) {
       throw new MpError("MP_INVALID_ARGUMENT", `${describe(this)}: is on a device, read it instead`);
     }
-    // One view for the tensor's whole lifetime: an engine may refuse a second ArrayBuffer over the same memory.
+    // One view for the tensor's whole lifetime, because an engine may refuse a second ArrayBuffer over the same memory.
     this.#view ??= this.#newView();
     return this.#view;
   }
@@ -123,7 +124,7 @@ export class NativeTensor extends NativeResource {
     return this.#onHost(bytes);
   }
 
-  /** Copies the tensor to the host; a promise if that takes the device's time. @throws MP_DISPOSED after release */
+  /** Copies to the host; a promise if that waits for a device. @throws MP_DISPOSED after release */
   download(): HostTensor | Promise<HostTensor> {
     if (this.#copier?.download === undefined) return this.read();
     this.assertUsable();

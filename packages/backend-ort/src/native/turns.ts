@@ -1,15 +1,15 @@
 /**
  * Serializes the use of a device. A provider whose sessions share one queue of commands and one cache of buffers does
- * not lock them: runs, copies, allocations and releases must not overlap, even those of different sessions.
+ * not lock these. So runs, copies, allocations and releases must not overlap, even those of different sessions.
  */
 export interface Turns {
-  /** Whether nobody uses the device or waits for it, so that new work is done at once. */
+  /** True if the device is free and no work waits for it, so that new work is done at once. */
   readonly isFree: boolean;
   /** Does work after all earlier work, or at once on a free device. Work in a turn must not wait for another turn. */
   take<R>(work: () => R | Promise<R>): R | Promise<R>;
 }
 
-/** For an engine that accepts calls from any thread at any time. */
+/** Turns for an engine that accepts calls from any thread at any time. */
 export const NO_TURNS: Turns = { isFree: true, take: (work) => work() };
 
 export class SerialTurns implements Turns {

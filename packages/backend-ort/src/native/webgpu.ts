@@ -2,9 +2,10 @@
  * The WebGPU execution provider. It is part of the library itself and computes through Vulkan, Metal or Direct3D 12,
  * whichever the machine has.
  */
+
 import { MpError } from "@mp/graph";
+import { Ledger } from "@mp/graph/internal";
 import { storageOf } from "@mp/onnx-lowering";
-import { Ledger } from "@mp/onnx-lowering/program";
 import { DEFAULT_MEMORY, DEVICE_ALLOCATOR } from "./allocator.js";
 import { COPY_MODEL } from "./copy-model.js";
 import { PROOF_TYPE, TensorCopier } from "./copy-tensors.js";
@@ -18,7 +19,7 @@ import { SerialTurns } from "./turns.js";
 export interface WebgpuOptions {
   /** Which kind of GPU to use if there are several. Default "high-performance". */
   readonly powerPreference?: "high-performance" | "low-power";
-  /** Most bytes of one tensor that a shader can access, at least 134217728. Default: what the GPU allows. */
+  /** Largest tensor in bytes that a shader can access, at least 134217728. Default: what the GPU allows. */
   readonly maxBufferBytes?: number;
   /** Whether to record the commands of a step that runs wholly on the GPU and replay them. Default true. */
   readonly graphCapture?: boolean;
@@ -46,8 +47,8 @@ interface Opened {
 }
 
 /**
- * The GPU of each library, opened once per process and kept: with its last session the library would free the device,
- * and the environment's own copier would then work on freed memory.
+ * The GPU of each library, opened once per process and kept. Otherwise the library would free the device with
+ * its last session, and the environment's own copier would then work on freed memory.
  */
 const opened = new Map<OrtLibrary, Promise<Opened>>();
 
@@ -55,7 +56,7 @@ async function openWebgpuPlace(parts: SessionParts, options: WebgpuOptions): Pro
   const settings = deviceSettings(options);
   const opening = opened.get(parts.library) ?? makePlace(parts, settings);
   opened.set(parts.library, opening);
-  // A failure belongs to the runtime that asked; the next one tries again.
+  // A failure belongs to the runtime that asked; the next runtime tries again.
   opening.catch(() => opened.delete(parts.library));
   const { place, settings: inUse } = await opening;
   if (settings !== inUse) {
@@ -78,7 +79,7 @@ async function makePlace(parts: SessionParts, settings: string): Promise<Opened>
       functions.CreateMemoryInfo(DEVICE_MEMORY, DEVICE_ALLOCATOR, 0, DEFAULT_MEMORY, out),
     );
     const allocator = make("device memory", (out) => functions.CreateAllocator(session.handle, memory, out));
-    // It lives as long as the device, and so is in no runtime's ledger.
+    // The tensor lives as long as the device, so it is in no runtime's ledger.
     const proof = new NativeTensor(library, new Ledger(), PROOF_TYPE, { allocator });
     const copier = new TensorCopier(library, environment.handle, proof);
     return { place: { allocator, copier, storage: storageOf({ device: "webgpu" }) }, settings };
@@ -88,7 +89,7 @@ async function makePlace(parts: SessionParts, settings: string): Promise<Opened>
   }
 }
 
-/** The user's settings of the device as text, with those of the provider sorted. */
+/** The user's device options as text, with the provider's options sorted by name. */
 function deviceSettings({ powerPreference, maxBufferBytes, provider = {} }: WebgpuOptions): string {
   const entries = Object.entries(provider).sort(([a], [b]) => (a < b ? -1 : 1));
   const sorted = entries.length === 0 ? {} : { provider: Object.fromEntries(entries) };
@@ -102,7 +103,7 @@ function appendWebgpu(
   { capture }: DeviceUse,
 ): void {
   const entries = Object.entries({
-    // Shapes and indices of the engine's own nodes.
+    // The engine's own nodes need i64 for shapes and indices.
     enableInt64: "1",
     preferredLayout: "NCHW",
     ...(capture === true ? { enableGraphCapture: "1" } : {}),

@@ -1,7 +1,7 @@
 import type { ProbedEngine } from "@mp/onnx-lowering";
 import { type NativeRuntime, type NativeTensor, ON_DEVICE_ONLY } from "../native/index.js";
 
-/** Presents a runtime as an engine to probe: each model is loaded as a session, run once and released. */
+/** Presents a runtime as an engine to probe. Each model is loaded as a session, run once and released. */
 export const engineToProbe = (runtime: NativeRuntime): ProbedEngine => ({
   device: runtime.device,
   version: runtime.library.version,

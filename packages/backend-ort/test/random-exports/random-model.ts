@@ -17,7 +17,7 @@ type Step = (x: Tensor, weights: Readonly<Record<string, Tensor>>) => Tensor;
 
 const last = ({ shape }: Tensor): number => shape.at(-1) as number;
 
-/** Bounded, so that neither halves overflow nor differences grow from operator to operator. */
+/** Bounded, so that neither half dtypes overflow nor differences grow from operator to operator. */
 const ELEMENTWISE: readonly ((x: Tensor) => Tensor)[] = [
   ops.tanh,
   ops.sigmoid,

@@ -182,7 +182,7 @@ it.each(PRECISIONS)("every node of ResNet-20's step is on the device in %s", asy
     expect(onGpu.map(({ applied }) => applied)).toEqual(onCpu.map(({ applied }) => applied));
     const lossesOf = (steps: typeof onGpu) => steps.map(({ loss }) => loss);
     expect(Math.abs((onGpu[0]?.loss ?? 0) - (onCpu[0]?.loss ?? 0))).toBeLessThan(1e-3);
-    // Statistics over few values: what differs in the last bit of a half grows from step to step.
+    // Statistics over few values: what differs in the last bit of a half dtype grows from step to step.
     expect(farthest(lossesOf(onGpu), lossesOf(onCpu))).toBeLessThan(0.1);
     expect(onGpu.at(-1)?.loss).toBeLessThan(onGpu[0]?.loss ?? 0);
   });

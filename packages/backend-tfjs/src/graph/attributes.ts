@@ -8,10 +8,10 @@ import {
   type TensorShapeProtoSchema,
 } from "../proto/saved_model_pb.js";
 
-/** A TensorFlow dtype: those of graphs, and others that only TensorFlow's own nodes need. */
+/** A TensorFlow dtype: a dtype of graphs, or one that only TensorFlow's own nodes need. */
 export type TfDType = DType | "f64" | "u16" | "i8" | "i16" | "u32" | "resource";
 
-/** TensorFlow's number for each dtype. */
+/** TensorFlow's DataType for each dtype. */
 const dataTypes: Readonly<Record<TfDType, DataType>> = {
   f32: DataType.DT_FLOAT,
   f64: DataType.DT_DOUBLE,

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { HostTensor } from "@mp/graph";
 import { handleName } from "./handle-name.js";
 
-/** The large constants of a program, kept in variables of its session; equal ones share a variable. */
+/** The large constants of a program, kept in variables of its session; equal constants share a variable. */
 export class ConstantTable {
   readonly #tensors = new Map<string, HostTensor>();
 

@@ -1,7 +1,7 @@
 /**
  * The wire format between JavaScript and TensorFlow. tfjs-node transfers f32, i32 and bool; every other dtype travels
- * as i32 with the same bits: several elements in one i32, or one element in two. Nothing is converted, so nothing is
- * lost.
+ * as i32 with the same bits, that is, several elements in one i32, or one element in two. Nothing is converted, so
+ * nothing is lost.
  */
 import { bytesPerElement, type DType, elementCount, type Shape, type ValueType, zeros } from "@mp/graph";
 import { int, type } from "./attributes.js";
@@ -23,7 +23,7 @@ export function wireType({ dtype, shape }: ValueType): WireType {
   return { dtype: carrier, shape: [Math.ceil(byteLength / CARRIER_BYTES)] };
 }
 
-/** Number of elements per i32 on the wire; 1/2 for 64-bit ones. */
+/** Number of elements per i32 on the wire; 1/2 for 64-bit elements. */
 const perCarrier = ({ dtype }: ValueType): number => CARRIER_BYTES / bytesPerElement[dtype];
 
 /** Adds a placeholder in wire format and decodes its value. Tensors without elements are not transferred. */
@@ -81,7 +81,7 @@ function bitcast(writer: ScopeWriter, name: string, from: DType, to: DType): str
   return writer.one("Bitcast", [name], { T: type(from), type: type(to) });
 }
 
-/** Adds a Reshape even if the shape stays the same, unlike `Term.reshape`: it marks the edge. */
+/** Unlike `Term.reshape`, adds a Reshape even to the same shape, because the node marks the edge. */
 function reshape(writer: ScopeWriter, name: Input, dtype: DType, shape: Shape): string {
   return writer.one("Reshape", [name, writer.ints(shape)], { T: type(dtype), Tshape: type("i32") });
 }

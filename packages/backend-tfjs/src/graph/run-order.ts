@@ -1,15 +1,16 @@
 import { type AnyNode, byteLength, type Value } from "@mp/graph";
 import type { ScopeWriter } from "./scope-writer.js";
 
-/** Number of heavy nodes that may run at once: enough for both threads of a small machine to find a ready one. */
+/** Number of heavy nodes that may run at once: enough for both threads of a small machine to find a ready node. */
 const WINDOW = 4;
-/** Nodes whose values are all smaller do not affect peak memory, and run as soon as they can. */
+/** A node is heavy if one of its values has at least this size. Other nodes hardly matter to the peak memory. */
 const HEAVY_BYTES = 64 * 1024;
 
 /**
- * Orders heavy nodes. TensorFlow runs any node that is ready, and so may compute values long before they are read, or
- * keep values whose last reader could have run. Here a heavy node waits for the one `WINDOW` places before it in the
- * schedule, which keeps memory close to what the schedule needs.
+ * Orders the nodes that read or write large tensors, here called heavy. TensorFlow runs any node that is ready, so it
+ * may compute values long before they are read, and keep values whose last reader could have run. With this order, each
+ * heavy node waits for the heavy node `WINDOW` places before it in the schedule, so memory stays close to what the
+ * schedule needs.
  */
 export class RunOrder {
   readonly #writer: ScopeWriter;
@@ -31,7 +32,7 @@ export class RunOrder {
       .slice(this.#from)
       .filter(({ op }) => op !== "Const" && op !== "ReadVariableOp");
     const { frame } = this.#writer;
-    // A loop's inside has an order of its own.
+    // Nodes inside a loop are ordered separately.
     const last = made.findLast((each) => this.#writer.givesIn(each) === frame);
     if (last === undefined || ![...node.inputs, ...node.outputs].some(isHeavy)) return;
     const before = this.#heavy[this.#heavy.length - WINDOW];

@@ -16,13 +16,13 @@ import type { ConstantTable } from "./constant-table.js";
 import { type NodeInit, nodeInit } from "./node-def.js";
 import { type Input, Term, type TermWriter } from "./term.js";
 
-/** Larger constants become variables: TensorFlow copies the graph several times while it prepares a run. */
+/** Larger constants become variables, because TensorFlow copies the graph several times while it prepares a run. */
 const LARGEST_CONST_BYTES = 4096;
 
 export interface EmitOptions {
   /** Number of results; 1 unless given. */
   readonly outputs?: number;
-  /** Nodes that must run before, besides those whose results are read. */
+  /** Nodes that must run before this one, besides its inputs. */
   readonly after?: readonly Input[];
 }
 
@@ -66,11 +66,11 @@ export class ScopeWriter implements TermWriter {
   readonly #scope: string;
   readonly #constants: ConstantTable | undefined;
   readonly #names = new Set<string>();
-  /** Number of names given out for each base. */
+  /** Number of names given out for each base name. */
   readonly #used = new Map<string, number>();
   readonly #known = new Map<string, string>();
   readonly #remembered = new Map<string, Term>();
-  /** By provisional name, the function that makes the nodes, or the real name once they are made. */
+  /** The function that makes the nodes of a provisional name, or the real name once they are made. */
   readonly #deferred = new Map<string, (() => string) | string>();
   readonly #lowerBody: LowerBody | undefined;
   #frame: Frame | undefined;
@@ -94,19 +94,19 @@ export class ScopeWriter implements TermWriter {
     return this.#frame;
   }
 
-  /** The frame in which a node reads its inputs. */
+  /** The frame of a node's inputs; an Enter reads them outside the frame that it leads into. */
   readsIn({ name, op }: NodeInit): Frame | undefined {
     const frame = this.#frames.get(name);
     return op === "Enter" ? frame?.around : frame;
   }
 
-  /** The frame in which others read a node's results. */
+  /** The frame of a node's results; an Exit gives them outside the frame that it leads out of. */
   givesIn({ name, op }: NodeInit): Frame | undefined {
     const frame = this.#frames.get(name);
     return op === "Exit" ? frame?.around : frame;
   }
 
-  /** Names later nodes after a graph node; `undefined` for nodes of the backend's own. */
+  /** Names the next nodes after the graph node `source`; undefined for the backend's own nodes. */
   enter(source: string | undefined, path: string = source ?? ""): void {
     this.#current = { source, path };
   }
@@ -223,7 +223,7 @@ export class ScopeWriter implements TermWriter {
     return real;
   }
 
-  /** A constant; equal ones share one Const node or variable. */
+  /** A constant; equal constants share one Const node or variable. */
   constant(value: HostTensor): Term {
     const pool = value.data.byteLength > LARGEST_CONST_BYTES ? this.#constants : undefined;
     const key = pool === undefined ? contentKey(value) : pool.handle(value);
@@ -310,7 +310,7 @@ function controls(names: readonly string[]): readonly string[] {
   return [...new Set(names.map((name) => `^${name.replace(/:\d+$/, "")}`))];
 }
 
-/** A path whose characters TensorFlow accepts after a slash: a node's name may hold anything that the user wrote. */
+/** A path with only characters that TensorFlow accepts after a slash; a node's name may hold whatever a user wrote. */
 function legal(path: string): string {
   return path.replace(/[^A-Za-z0-9_./-]/g, "_").replace(/\/{2,}/g, "/");
 }
@@ -320,7 +320,7 @@ function contentKey({ dtype, shape, data }: HostTensor): string {
   return `${dtype} [${shape.join()}] ${bytes.toString("latin1")}`;
 }
 
-/** Zeros for a tensor of nothing but -0, which TensorFlow's optimizer would turn into +0; undefined for others. */
+/** Zeros for a tensor of -0 only, which TensorFlow's optimizer would turn into +0; undefined for others. */
 function negativeZerosAsZeros({ dtype, shape, data }: HostTensor): HostTensor | undefined {
   if (!isComputeFloat(dtype) || data.length === 0) return undefined;
   const isNegative = (x: number): boolean => (dtype === "f32" ? Object.is(x, -0) : x === 0x8000);

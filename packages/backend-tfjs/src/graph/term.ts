@@ -4,9 +4,9 @@ import { bool, int, type TfAttributes, type } from "./attributes.js";
 /** An input of a node: the name of a result, or a term. */
 export type Input = string | { readonly name: string };
 
-/** The functions of a writer that its terms use. */
+/** The functions of a writer that terms use. */
 export interface TermWriter {
-  /** Names of results known to hold only +0, which a sum need not read. */
+  /** Names of results known to hold only +0; a sum need not read them. */
   readonly zeros: Set<string>;
   term(op: string, inputs: readonly Input[], attributes: TfAttributes, type: ValueType): Term;
   constant(value: ReturnType<typeof tensor>): Term;
@@ -15,9 +15,9 @@ export interface TermWriter {
 }
 
 /**
- * Markers that keep TensorFlow's graph optimizer from regrouping sums and products by laws that rounding breaks: (x +
- * a) - a would become x, and overflows appear or vanish. It takes marked nodes for already optimized. Constants,
- * which it moves for other reasons, are hidden by the writer.
+ * Attributes that keep TensorFlow's graph optimizer from regrouping sums and products by laws that rounding breaks: (x
+ * + a) - a would become x, and overflows would appear or vanish. The optimizer takes nodes with these attributes for
+ * already optimized. It also moves constants, so the writer hides them.
  */
 const asWritten: TfAttributes = {
   _grappler_ArithmeticOptimizer_MinimizeBroadcasts: bool(true),
@@ -27,7 +27,7 @@ const asWritten: TfAttributes = {
 const REGROUPED: ReadonlySet<string> = new Set(["AddV2", "Mul"]);
 const GIVES_BOOL = /Equal$|^Greater$|^Less$|^Is/;
 
-/** A value in the graph that is being written. Methods append nodes and return their results. */
+/** A value in the graph that is being written. Each method appends nodes and returns their result. */
 export class Term implements ValueType {
   readonly writer: TermWriter;
   /** `node` or `node:1`, as in a GraphDef. */
@@ -46,13 +46,13 @@ export class Term implements ValueType {
     return this.writer.zeros.has(this.name);
   }
 
-  /** Applies an op whose only attribute is its operands' dtype; numbers become scalars, shapes broadcast. */
+  /** Applies an op whose only attribute is the operands' dtype. Numbers become scalars, shapes broadcast. */
   op(name: string, ...others: readonly (Term | number)[]): Term {
     const { dtype } = this;
     const operands = [this, ...others.map((other) => this.#operand(other))];
-    const shape = operands.reduce<Shape>((all, { shape }) => broadcastShapes(all, shape, name), []);
+    const shape = broadcastAll(operands, name);
     const attributes = { T: type(dtype), ...(REGROUPED.has(name) ? asWritten : {}) };
-    return this.writer.term(name, operands, attributes, {
+    return this.writer.term(name, expandIfFar(operands, shape), attributes, {
       dtype: GIVES_BOOL.test(name) ? "bool" : dtype,
       shape,
     });
@@ -78,15 +78,30 @@ export class Term implements ValueType {
     return typeof other === "number" ? this.writer.scalar(other, this.dtype) : other;
   }
 
-  /** `yes` where this bool is true, else `no`. */
+  /** Selects `yes` where this bool is true, else `no`. */
   select(yes: Term, no: Term | number): Term {
     const other = yes.#operand(no);
-    const shape = [yes, other].reduce((all, { shape }) => broadcastShapes(all, shape, "select"), this.shape);
-    return this.writer.term("SelectV2", [this, yes, other], { T: type(yes.dtype) }, { ...yes.#type, shape });
+    const operands = [this, yes, other];
+    const shape = broadcastAll(operands, "select");
+    const attributes = { T: type(yes.dtype) };
+    return this.writer.term("SelectV2", expandIfFar(operands, shape), attributes, { ...yes.#type, shape });
   }
 
   get #type(): ValueType {
     return { dtype: this.dtype, shape: this.shape };
+  }
+
+  /** Repeats this term along its axes of size 1 up to `shape`, four axes at a time if no kernel repeats all axes. */
+  expand(shape: Shape): Term {
+    const { dtype, writer } = this;
+    if (sameShape(this.shape, shape)) return this;
+    if (!isNear([this.shape], shape)) {
+      const own = [...shape.slice(this.shape.length).map(() => 1), ...this.shape];
+      const first = own.findLastIndex((size, axis) => size !== shape[axis]) - 3;
+      return this.expand([...own.slice(0, first), ...shape.slice(first)]).expand(shape);
+    }
+    const attributes = { T: type(dtype), Tidx: type("i32") };
+    return writer.term("BroadcastTo", [this, writer.ints(shape)], attributes, { dtype, shape });
   }
 
   cast(to: DType): Term {
@@ -117,21 +132,21 @@ export class Term implements ValueType {
     return this.writer.term("Transpose", [this, this.writer.ints(perm)], attributes, { dtype, shape });
   }
 
-  /** Like `transpose`, but without a copy, by a reshape, if only axes of size 1 move. */
+  /** Like `transpose`, but if only axes of size 1 move, a reshape without a copy. */
   moveAxes(perm: readonly number[]): Term {
     const long = perm.filter((axis) => this.shape[axis] !== 1);
     const isMoved = long.some((axis, index) => index > 0 && axis < (long[index - 1] ?? 0));
     return isMoved ? this.transpose(perm) : this.reshape(perm.map((axis) => this.shape[axis] ?? 1));
   }
 
-  /** The part of that shape that starts at `begin`. */
+  /** The part of this shape that starts at index `begin`. */
   slice(begin: readonly number[], shape: Shape): Term {
     const { dtype, writer } = this;
     const attributes = { T: type(dtype), Index: type("i32") };
     return writer.term("Slice", [this, writer.ints(begin), writer.ints(shape)], attributes, { dtype, shape });
   }
 
-  /** Every `strides`-th element from `begin` up to `end`; bits of `openEnds` mark axes sliced to their end. */
+  /** Elements from `begin` to `end`, `strides` apart. Bits of `openEnds` mark axes sliced to the end. */
   stridedSlice([begin, end, strides]: SliceBounds, shape: Shape, openEnds = 0): Term {
     const { dtype, writer } = this;
     const bounds = [begin, end, strides].map((list) => writer.ints(list));
@@ -142,8 +157,8 @@ export class Term implements ValueType {
   }
 
   /**
-   * Pads each axis before and after with a number. Uses `PadV2`: TensorFlow's optimizer fuses a `Pad` into the Conv3D
-   * that reads it, and fails if another node reads it too.
+   * Pads each axis before and after with `value`. Uses `PadV2`, because TensorFlow's optimizer fuses a `Pad` into a
+   * Conv3D that reads it, and then fails if another node reads it too.
    */
   pad(widths: readonly (readonly [before: number, behind: number])[], value: number): Term {
     if (widths.flat().every((width) => width === 0)) return this;
@@ -154,7 +169,7 @@ export class Term implements ValueType {
     return writer.term("PadV2", [this, pairs, writer.scalar(value, dtype)], attributes, { dtype, shape });
   }
 
-  /** Gathers slices at indices along an axis; both may have `batchDims` leading batch axes. */
+  /** Gathers slices at indices along `axis`; this term and the indices may share leading batch axes. */
   gather(indices: Term, axis: number, batchDims = 0): Term {
     const { dtype, writer } = this;
     const attributes = {
@@ -168,7 +183,7 @@ export class Term implements ValueType {
     return writer.term("GatherV2", [this, indices, writer.scalar(axis, "i32")], attributes, { dtype, shape });
   }
 
-  /** Gathers slices at coordinates, which lie along the last axis of `places`. */
+  /** Gathers slices at coordinates. The coordinates of one slice lie along the last axis of `places`. */
   gatherNd(places: Term): Term {
     const { dtype, writer } = this;
     const attributes = { Tparams: type(dtype), Tindices: type("i32") };
@@ -176,7 +191,7 @@ export class Term implements ValueType {
     return writer.term("GatherNd", [this, places], attributes, { dtype, shape });
   }
 
-  /** Reduces axes; if all of them have size 1, it only reshapes. */
+  /** Reduces axes; if all these axes have size 1, only reshapes. */
   reduce(op: "Sum" | "Mean" | "Max" | "Min" | "Prod", axes: readonly number[], keepdims: boolean): Term {
     const { dtype, writer } = this;
     const whole = this.shape.map((dimension, axis) => (axes.includes(axis) ? 1 : dimension));
@@ -192,7 +207,8 @@ export class Term implements ValueType {
     if (op !== "Max" && op !== "Min")
       return writer.term(op, [this, writer.ints(axes)], attributes, { dtype, shape });
     // TensorFlow's graph optimizer moves a maximum before an increasing function. That drops the NaN that a square root
-    // or a logarithm returns for a smaller element, and negates the lowest integer. It does not look through a Reshape.
+    // or a logarithm returns for a smaller element, and overflows where it negates the lowest integer. It does not look
+    // through a Reshape.
     const hidden = this.reshape([1, ...this.shape]);
     const all = writer.ints([0, ...axes.map((axis) => axis + 1)]);
     const without = { ...attributes, keep_dims: bool(false) };
@@ -200,13 +216,34 @@ export class Term implements ValueType {
   }
 }
 
+/**
+ * Whether the engine has a kernel that broadcasts these shapes to `shape`. The engine merges neighboring axes that
+ * broadcast alike, and then takes at most five axes.
+ */
+function isNear(shapes: readonly Shape[], shape: Shape): boolean {
+  const patterns = shape.flatMap((size, axis) => {
+    const repeats = shapes.map((own) => own[axis - shape.length + own.length] !== size);
+    return size === 1 ? [] : [repeats.join()];
+  });
+  return patterns.filter((pattern, index) => pattern !== patterns[index - 1]).length <= 5;
+}
+
+/** Expands operands to `shape`, which they broadcast to, if the engine has no kernel that broadcasts them. */
+export function expandIfFar(operands: readonly Term[], shape: Shape): readonly Term[] {
+  const shapes = operands.map((operand) => operand.shape);
+  return isNear(shapes, shape) ? operands : operands.map((operand) => operand.expand(shape));
+}
+
+const broadcastAll = (operands: readonly Term[], name: string): Shape =>
+  operands.reduce<Shape>((all, { shape }) => broadcastShapes(all, shape, name), []);
+
 export type SliceBounds = readonly [
   begin: readonly number[],
   end: readonly number[],
   strides: readonly number[],
 ];
 
-/** Attributes of a strided slice; bits of the masks mark axes. */
+/** Attributes of a strided slice. Bit i of `openEnds` slices axis i to its end, of `dropped` removes it. */
 export const strideAttributes = (dtype: DType, openEnds = 0, dropped = 0): TfAttributes => ({
   T: type(dtype),
   Index: type("i32"),
@@ -218,8 +255,8 @@ export const strideAttributes = (dtype: DType, openEnds = 0, dropped = 0): TfAtt
 });
 
 /**
- * Whether a sum adds all rows of a matrix. Column sums are several times as fast as BiasAddGrad, which does not
- * accumulate bf16 in f32.
+ * Whether a sum adds all rows of a matrix. BiasAddGrad computes such a sum several times as fast as Sum, but
+ * does not accumulate bf16 in f32.
  */
 export function isOverRows(shape: Shape, axes: readonly number[]): boolean {
   return (

@@ -1,4 +1,4 @@
-/** Makes a session's variables, one per slot and large constant, each with nodes to read and write it. */
+/** Makes the variables of a session, one per slot or large constant, each with nodes to read and write it. */
 import type { ValueType } from "@mp/graph";
 import { shape, string, type } from "./attributes.js";
 import { receive, send } from "./edges.js";
@@ -6,9 +6,9 @@ import type { NodeInit } from "./node-def.js";
 import { ScopeWriter } from "./scope-writer.js";
 
 export interface Variable {
-  /** The placeholder to feed; undefined for a variable without elements, which still has to be written. */
+  /** The placeholder to feed; undefined for a variable without elements, which still must be initialized. */
   readonly fed: string | undefined;
-  /** A scalar that is computed after the variable has been written. */
+  /** A scalar to fetch, which is computed after the variable has been written. */
   readonly written: string;
   /** The value in wire format; undefined for a variable without elements. */
   readonly read: string | undefined;

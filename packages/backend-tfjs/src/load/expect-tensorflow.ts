@@ -1,7 +1,7 @@
 import { MpError } from "@mp/graph";
 import type { TfjsBinding, TfjsNode } from "./tfjs-node.js";
 
-/** A checked tfjs-node, with its addon and library. */
+/** A checked tfjs-node, with its addon and facts about the library that it loaded. */
 export interface TensorFlow {
   readonly tf: TfjsNode;
   readonly binding: TfjsBinding;
@@ -13,7 +13,7 @@ export interface TensorFlow {
 const PACKAGES = "@tensorflow/tfjs-node or @tensorflow/tfjs-node-gpu";
 const EXAMPLE = 'import * as tf from "@tensorflow/tfjs-node"; tfjs({ tf })';
 
-/** The addon's functions that are called. A package without one of them is too old or too new. */
+/** The addon's functions that are called. A release that lacks one is too old or too new. */
 const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
   "createTensor",
   "deleteTensor",
@@ -25,7 +25,7 @@ const BINDING_FUNCTIONS: readonly (keyof TfjsBinding)[] = [
 ];
 
 /**
- * Checks the user's `tf` by its members, not by its origin.
+ * Checks the members of the user's `tf`, not where it comes from.
  * @throws MP_INVALID_ARGUMENT if it is not tfjs-node, naming what it seems to be and what to import
  * @throws MP_SPEC_VERSION if it is tfjs-node without a required member
  */
@@ -62,7 +62,7 @@ function describe(tf: Readonly<Record<string, unknown>>): string {
     : `got an object with ${Object.keys(tf).slice(0, 5).join(", ") || "no members"}`;
 }
 
-/** The name of the imported package. `version` has an entry per package; all variants have the union package's. */
+/** Name and release of the imported package. `tf.version` has an entry for each package that it contains. */
 function packageName(tf: Readonly<Record<string, unknown>>): string {
   const version = isRecord(tf["version"]) ? tf["version"] : {};
   const [name, release] = ["tfjs-node", "tfjs", "tfjs-core"]

@@ -18,8 +18,8 @@ export interface LoadOptions {
   /** `"cuda"` prefers `@tensorflow/tfjs-node-gpu`, and fails without a GPU. Default `"cpu"`. */
   readonly device?: "cpu" | "cuda";
   /**
-   * With `"cuda"`: whether products and convolutions of float32 may round their factors to TF32, TensorFlow's own
-   * default. Default false: NVIDIA_TF32_OVERRIDE is set to 0 for the whole process, unless the environment has it.
+   * With `"cuda"`: whether float32 products and convolutions may round their factors to TF32, TensorFlow's
+   * default. Default false: NVIDIA_TF32_OVERRIDE is set to 0 for the whole process, unless it is already set.
    */
   readonly tf32?: boolean;
   /**
@@ -29,10 +29,10 @@ export interface LoadOptions {
 }
 
 /**
- * Loads the installed tfjs-node, for programs that do not import it themselves, on any Node: functions that newer
- * Node versions removed are first put back (`restoreNodeUtil`). It hides TensorFlow's log line for each session on
- * stderr, unless the environment has TF_CPP_MIN_LOG_LEVEL, but not the few lines that TensorFlow writes while it
- * loads.
+ * Loads the installed tfjs-node, for programs that do not import it themselves. On newer Node versions,
+ * functions that Node removed are first put back (`restoreNodeUtil`). TensorFlow's log line on stderr for
+ * each session is hidden, unless the environment has TF_CPP_MIN_LOG_LEVEL, but not the few lines that
+ * TensorFlow writes while it loads.
  * @example
  * ```ts
  * const backend = await tfjs({ tf: await loadTfjsNode() });
@@ -60,7 +60,7 @@ export async function loadTfjsNode({
       { file: found.addon },
     );
   }
-  // CUDA's libraries read it when they are loaded.
+  // CUDA's libraries read this variable when they are loaded.
   if (device === "cuda" && !tf32) process.env["NVIDIA_TF32_OVERRIDE"] ??= "0";
   const tf = requirePackage(found, command);
   const { device: actual } = expectTensorFlow(tf);
@@ -75,7 +75,7 @@ export async function loadTfjsNode({
 
 function requirePackage(found: TfjsPackage, command: string): TfjsNode {
   restoreNodeUtil();
-  // Read when the addon loads. 1 means warnings and errors; at 0 there is a line for each session.
+  // The addon reads this when it loads. 1 logs warnings and errors, 0 also a line for each session.
   process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "1";
   try {
     return createRequire(join(found.folder, "package.json"))(found.folder) as TfjsNode;

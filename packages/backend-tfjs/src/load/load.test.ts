@@ -89,7 +89,7 @@ describe("loadTfjsNode", () => {
 });
 
 describe("TF32", () => {
-  /** The value of NVIDIA_TF32_OVERRIDE when a CUDA package is loaded; that this fails is irrelevant. */
+  /** The value of NVIDIA_TF32_OVERRIDE when a CUDA package is loaded; the load itself may fail. */
   async function overrideFor(options: { readonly tf32?: boolean; readonly device?: "cpu" }, set?: string) {
     const root = scratch();
     const addon = join(

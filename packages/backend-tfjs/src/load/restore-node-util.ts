@@ -1,8 +1,8 @@
 import util from "node:util";
 
 /**
- * Functions of `node:util` that tfjs-node 4.22 calls. Node 23 removed the first and has deprecated the second. Fixed
- * upstream in 2025, but not yet released: https://github.com/tensorflow/tfjs/issues/8609
+ * Functions of `node:util` that tfjs-node 4.22 calls. Node 23 removed the first and has deprecated the
+ * second. Fixed in tfjs in 2025, but not yet released: https://github.com/tensorflow/tfjs/issues/8609
  */
 const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>> = {
   isNullOrUndefined: (value) => value === null || value === undefined,
@@ -10,8 +10,9 @@ const CALLED_BY_TFJS_NODE: Readonly<Record<string, (value: unknown) => boolean>>
 };
 
 /**
- * Puts back the functions of `node:util` that tfjs-node needs and this Node no longer has. Call it before the first
- * operation of `@tensorflow/tfjs-node` on Node 23 or later; `loadTfjsNode` does. Existing functions are left alone.
+ * Puts back the functions of `node:util` that tfjs-node needs and this version of Node lacks. Call it before
+ * the first operation of `@tensorflow/tfjs-node` on Node 23 or later; `loadTfjsNode` does so. Existing
+ * functions stay.
  * @returns the names that were put back
  * @example
  * ```ts

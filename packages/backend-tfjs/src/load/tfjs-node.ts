@@ -1,16 +1,16 @@
 /**
- * The part of tfjs-node that is used, as a structural interface: users pass their `tf`, and any release or variant of
- * the package with these members will do.
+ * The part of tfjs-node that is used, as a structural interface: users pass their own `tf`, and any release
+ * or variant of the package with these members works.
  */
 
-/** A result of the native addon: the number of the tensor, and TensorFlow's number of its dtype. */
+/** A result of the native addon: `id` identifies the tensor, `dtype` is TensorFlow's DataType. */
 export interface TfjsTensorMetadata {
   readonly id: number;
   readonly shape: readonly number[];
   readonly dtype: number;
 }
 
-/** The native addon of tfjs-node, which identifies tensors by number. */
+/** The native addon of tfjs-node, which identifies tensors and models by numeric ids. */
 export interface TfjsBinding {
   readonly TF_Version: string;
   readonly TF_FLOAT: number;
@@ -22,7 +22,7 @@ export interface TfjsBinding {
   tensorDataSync(tensorId: number): Float32Array | Int32Array | Uint8Array;
   loadSavedModel(exportDirectory: string, tags: string): number;
   deleteSavedModel(savedModelId: number): void;
-  /** Runs a model. Names are joined by commas, each as `name:0`; results come in the order of the output names. */
+  /** Runs a model. Names are joined by commas, each as `name:0`; results are in the order of the outputs. */
   runSavedModel(
     savedModelId: number,
     inputTensorIds: readonly number[],
@@ -34,8 +34,8 @@ export interface TfjsBinding {
 
 /** `import * as tf from "@tensorflow/tfjs-node"`, or from `@tensorflow/tfjs-node-gpu`. */
 export interface TfjsNode {
-  /** Releases by package: `tfjs-node`, `tfjs-core` and others. */
+  /** Release of each package: `tfjs-node`, `tfjs-core` and others. */
   readonly version: Readonly<Record<string, string>>;
-  /** The backend registered under a name, whether or not it is active. */
+  /** The tfjs backend registered under a name, whether or not it is active. */
   findBackend(name: string): object;
 }

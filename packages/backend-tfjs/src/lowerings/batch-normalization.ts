@@ -3,12 +3,12 @@ import { bool, float, string, type TfAttributes, type } from "../graph/attribute
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.js";
+import { inF32 } from "./in-f32.js";
 import { count, type Lowering, type LoweringTable, type Operands } from "./lowering.js";
-import { inF32 } from "./twins.js";
 
 /**
- * Three results of the engine's forward kernel whose contents depend on the device, so that only its gradient kernel
- * can read them. They are valid for one dtype and shape of x, and one epsilon.
+ * Three extra results of the engine's forward kernel, for its gradient kernel. Their contents depend on the
+ * device, so nothing else can read them. They are valid only for this dtype and shape of x, and this epsilon.
  */
 interface Reserve {
   readonly names: readonly string[];
@@ -17,10 +17,10 @@ interface Reserve {
   readonly epsilon: number;
 }
 
-/** Reserves by the name of the mean that the same kernel returned. */
+/** The reserve of each forward kernel, by the name of the mean that the kernel returned. */
 const reserves = new WeakMap<ScopeWriter, Map<string, Reserve>>();
 
-/** The reserve of the forward node of this gradient, if the statistics come from that node. */
+/** The forward kernel's reserve for a gradient node; undefined if the statistics come from elsewhere. */
 function findReserve(
   node: GraphNode<"BatchNormalizationGradient">,
   [, x, , mean, variance]: Operands,
@@ -43,7 +43,7 @@ const kernelAttributes = (node: GraphNode<OpOf<"batch-normalization">>, x: Term)
   is_training: bool(true),
 });
 
-/** The shape [N, h, w, C] that the kernels require. */
+/** The four axes [N, h, w, C] that the kernels require. */
 function fourAxes(shape: Shape): Shape {
   const [batch = 1, ...rest] = channelsLast(shape);
   const channels = rest.at(-1) ?? 1;
@@ -60,7 +60,7 @@ function outOfKernel(y: string, { dtype, shape }: ValueType, writer: ScopeWriter
 
 const perChannel = ({ shape }: Term): number => count(shape) / (shape[1] ?? 1);
 
-/** Uses the kernel and corrects its variance, which is divided by n - 1 instead of ONNX's n. */
+/** Calls the engine's kernel, then rescales its variance, because the kernel divides by n - 1 and ONNX by n. */
 const batchNormalization: Lowering<"BatchNormalization"> = (node, [x, scale, bias], writer) => {
   const image = intoKernel(x, writer);
   const parts = [scale.cast("f32"), bias.cast("f32")];
@@ -85,7 +85,7 @@ const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32(
     const channels = x.shape[1] ?? 1;
     const each = (statistic: Term): Term => statistic.reshape([channels, ...x.shape.slice(2).map(() => 1)]);
     const axes = x.shape.flatMap((_, axis) => (axis === 1 ? [] : [axis]));
-    // The results are sums, not means: for an empty batch a sum is 0 and a mean is NaN.
+    // The results are sums, not means, because for an empty batch a sum is 0 and a mean is NaN.
     const size = writer.scalar(perChannel(x), "f32");
     const inverse = variance.add(node.attributes.epsilon).op("Rsqrt");
     const difference = x.sub(each(mean));
@@ -97,7 +97,7 @@ const inArithmetic: Lowering<"BatchNormalizationGradient"> = inF32(
   },
 );
 
-/** Uses the gradient kernel if the forward node is in the same program, as in every training step. */
+/** Uses the engine's gradient kernel if the program has the forward node, as every training step does. */
 const batchNormalizationGradient: Lowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
   const reserve = findReserve(node, operands, writer);
   if (reserve === undefined) return inArithmetic(node, operands, writer);

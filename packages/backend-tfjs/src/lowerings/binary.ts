@@ -1,27 +1,31 @@
 import { byteLength, type OpOf, sameShape } from "@mp/graph";
 import { type } from "../graph/attributes.js";
+import { expandIfFar } from "../graph/term.js";
+import { inF32, throughF16 } from "./in-f32.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { plain } from "./plain.js";
 import { sum } from "./sum.js";
-import { inF32, throughF16 } from "./twins.js";
 import { fill } from "./zeros.js";
 
-/** Selects the engine's op by the sign convention that `fmod` asks for. */
+/** Selects the engine's op by `fmod`: the remainder has the sign of the dividend (true) or the divisor. */
 const mod: Lowering<"Mod"> = (node, [a, b]) => [a.op(node.attributes.fmod ? "Mod" : "FloorMod", b)];
 
-/** Computes u8 as a + 255 · b: the optimizer would turn 0 - x into a negation, which the engine lacks for u8. */
+/** Computes u8 as a + 255 · b, because the optimizer would turn 0 - x into Neg, which the engine lacks for u8. */
 const sub: Lowering<"Sub"> = (_, [a, b]) => [a.dtype === "u8" ? a.add(b.mul(255)) : a.sub(b)];
 
 const logical =
   (op: string): Lowering<"And" | "Or"> =>
-  (node, [a, b], writer) => [writer.term(op, [a, b], {}, resultAt(node))];
+  (node, operands, writer) => {
+    const result = resultAt(node);
+    return [writer.term(op, expandIfFar(operands, result.shape), {}, result)];
+  };
 
-/** Largest result for which a number is expanded to the shape of the other operand, which is faster. */
+/** Largest result, in bytes, for which `where` expands a single number to the result's shape. */
 const MOST_FILLED_BYTES = 8 * 2 ** 20;
 
 /**
- * Expands a number to the other operand's shape: the engine selects several times as fast between tensors of one
- * shape. The expanded number is shared by all nodes, because the engine computes it in advance and keeps every copy.
+ * Expands a single number to the other operand's shape, because the engine selects several times as fast between equal
+ * shapes. All nodes share the expanded number, because the engine computes it in advance and keeps every copy.
  */
 const where: Lowering<"Where"> = (node, operands, writer) => {
   const [condition, yes, no] = operands;
@@ -57,7 +61,7 @@ export const binaryLowerings: LoweringTable<OpOf<"binary">> = {
   LessOrEqual: plain("LessEqual"),
   And: logical("LogicalAnd"),
   Or: logical("LogicalOr"),
-  // Of bools.
+  // Its operands are bools.
   Xor: plain("NotEqual"),
   Where: throughF16(where),
 };

@@ -4,10 +4,10 @@ import type { Lowering } from "./lowering.js";
 
 const isWide = (dtype: DType): boolean => dtype === "i32" || dtype === "i64" || dtype === "u64";
 
-/** A bound far above f16's largest number: everything beyond becomes infinite. */
+/** A bound far above f16's largest number; larger magnitudes become infinite. */
 const BEYOND_F16 = 2 ** 17;
 
-/** Clamps the integer so that f32 holds it exactly: the engine casts through f32, and would round twice. */
+/** Clamps an integer so that f32 holds it exactly, because the engine casts through f32 and might round twice. */
 function integerToF16(x: Term): Term {
   const below = x.op("Minimum", BEYOND_F16);
   const bounded = x.dtype === "u64" ? below : below.op("Maximum", -BEYOND_F16);
@@ -15,8 +15,8 @@ function integerToF16(x: Term): Term {
 }
 
 /**
- * Like `integerToF16`, for bf16, which has the range of f32. The intermediate f32 is rounded to odd (Boldo and
- * Melquiond): if it is inexact, its last bit is set, so that it never looks like a tie of the narrower format.
+ * Casts an integer to bf16, which has the range of f32, through f32 rounded to odd (Boldo and Melquiond): if
+ * the f32 is inexact, its last bit is set, so that it is never a tie of bf16.
  */
 function integerToBf16(x: Term): Term {
   const { dtype, writer } = x;
@@ -42,7 +42,7 @@ export const cast: Lowering<"Cast"> = (node, [x]) => {
   if (isWide(x.dtype) && to === "f16") return [integerToF16(x)];
   if (isWide(x.dtype) && to === "bf16") return [integerToBf16(x)];
   const isNarrow = (dtype: DType): boolean => isFloat(dtype) && dtype !== "f32";
-  // The engine has few kernels between two narrow formats; f32 holds the values of all of them.
+  // The engine has few kernels between two narrow formats; f32 holds the values of all narrow formats.
   const isBetweenNarrow = x.dtype !== to && isNarrow(x.dtype) && isNarrow(to);
   return [isBetweenNarrow ? x.cast("f32").cast(to) : x.cast(to)];
 };

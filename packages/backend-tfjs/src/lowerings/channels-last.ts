@@ -1,7 +1,7 @@
 /**
- * Converts between axis orders: the engine's convolutions, pools and normalizations have channels last, graphs have
- * them second. A tensor that was transposed once is known in both orders, so adjacent nodes need no transposition,
- * and a gradient finds what its forward node transposed.
+ * Converts between axis orders: channels are last for the engine's convolutions, pools and normalizations,
+ * and second in graphs. A tensor that was transposed once is recorded in both orders, so adjacent nodes need
+ * no transposition, and a gradient reuses what its forward node transposed.
  */
 import type { Shape } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
@@ -20,23 +20,23 @@ function knownTerms(writer: ScopeWriter): KnownTerms {
   return found;
 }
 
-/** The shape [N, C, d…] as [N, d…, C]. */
+/** Returns the shape [N, C, d…] as [N, d…, C]. */
 export function channelsLast([batch = 1, channels = 1, ...rest]: Shape): Shape {
   return [batch, ...rest, channels];
 }
 
-/** The position of a graph's axis in the engine's order. */
+/** The index in the engine's axis order of an axis of the graph. */
 export function lastPlace(axis: number, rank: number): number {
   if (axis === 0) return 0;
   return axis === 1 ? rank - 1 : axis - 1;
 }
 
-/** The term in the engine's order, if that is known: it was transposed or produced in that order. */
+/** Returns the term in the engine's axis order if it was transposed to that order or computed in it; else undefined. */
 export function findChannelsLast(x: Term, writer: ScopeWriter): Term | undefined {
   return knownTerms(writer).last.get(x.name);
 }
 
-/** Transposes `x` from the graph's order to the engine's. */
+/** Transposes `x` from the graph's axis order to the engine's. */
 export function toChannelsLast(x: Term, writer: ScopeWriter): Term {
   const { last, first } = knownTerms(writer);
   const before = last.get(x.name);
@@ -48,8 +48,8 @@ export function toChannelsLast(x: Term, writer: ScopeWriter): Term {
 }
 
 /**
- * Transposes `x` from the engine's order to the graph's, in which the result has this shape. The node is added only
- * if a reader does not accept the engine's order.
+ * Transposes `x` from the engine's axis order to the graph's; the result has `shape`. The Transpose is added
+ * only when a node first reads the result in the graph's order.
  */
 export function toChannelsFirst(x: Term, shape: Shape, writer: ScopeWriter): Term {
   const { last, first } = knownTerms(writer);

@@ -1,6 +1,6 @@
 /**
- * TensorFlow's kernels for a convolution of one group, or a depthwise one, as the three operators need them: images
- * [N, d…, C], filters [k…, C, M], or [k…, C, M / C] for a depthwise convolution.
+ * TensorFlow's kernels for a convolution with one group, or a depthwise one, as the three operators need
+ * them. Images are [N, d…, C], filters [k…, C, M], or [k…, C, M / C] for a depthwise convolution.
  */
 import { type DType, type Shape, samePads } from "@mp/graph";
 import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
@@ -8,12 +8,13 @@ import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { extent, spread, takeTaps } from "./dilated-kernels.js";
 
-/** A convolution of an image; lists have two or three axes. */
+/** A convolution of an image with two or three spatial axes; lists have one entry for each. */
 export interface Convolution {
   readonly dtype: DType;
   readonly batch: number;
-  /** Channels of the image; `results` are those of the result, both per group. */
+  /** Image channels: of one group, or of all groups if the convolution is depthwise. */
   readonly channels: number;
+  /** Result channels: of one group, or of all groups if the convolution is depthwise. */
   readonly results: number;
   readonly image: Shape;
   readonly out: Shape;
@@ -28,12 +29,12 @@ export interface Convolution {
 
 const isVolume = ({ image }: Convolution): boolean => image.length === 3;
 
-/** Padding by the kernel, or "BEFORE": as zeros around the image, which are cut off the image's gradient again. */
+/** How the kernel pads; "BEFORE" pads the image with zeros before it, and crops the image's gradient. */
 type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
 
 /**
- * Chooses the padding; "EXPLICIT" only for the forward Conv2D. With explicit pads its gradients do not use oneDNN and
- * accumulate in the half dtype; 3-D kernels lack them; and for depthwise ones the engine crashes in shape inference.
+ * Chooses the padding. Only the forward Conv2D may use "EXPLICIT". Gradients with explicit pads do not use oneDNN and
+ * accumulate in the half dtype, 3-D kernels have no explicit pads, and with depthwise kernels shape inference crashes.
  */
 function choosePadding(of: Convolution, isForward: boolean): Padding {
   const { before, after, image, kernel, strides, dilations } = of;
@@ -64,7 +65,7 @@ const filterShape = ({ kernel, channels, results, isDepthwise }: Convolution): S
   isDepthwise ? results / channels : results,
 ];
 
-/** The size of the image with its padding. */
+/** The sizes of the spatial axes with padding. */
 const paddedSizes = ({ image, before, after }: Convolution): Shape =>
   image.map((size, axis) => size + (before[axis] ?? 0) + (after[axis] ?? 0));
 
@@ -74,13 +75,13 @@ function padBefore(image: Term, of: Convolution, padding: Padding): Term {
   return image.pad([[0, 0], ...own, [0, 0]], 0);
 }
 
-/** The engine's name of a kernel, by direction: forward, gradient of the image, or gradient of the filter. */
+/** TensorFlow's name of the kernel for a direction: forward, or gradient of the image or of the filter. */
 function kernelName(of: Convolution, direction: "" | "BackpropInput" | "BackpropFilter"): string {
   if (isVolume(of)) return `Conv3D${direction}${direction === "" ? "" : "V2"}`;
   return `${of.isDepthwise ? "DepthwiseConv2dNative" : "Conv2D"}${direction}`;
 }
 
-/** The result from image and filter. Only the kernel for 2-D images dilates its filter itself, and only forward. */
+/** Convolves image and filter. Only the forward Conv2D kernel dilates; for other kernels the filter is dilated. */
 export function forward(image: Term, filter: Term, of: Convolution, writer: ScopeWriter): Term {
   const isNative = !isVolume(of) && !of.isDepthwise;
   const kernels = isNative ? filter : spread(filter, of.dilations);
@@ -91,7 +92,7 @@ export function forward(image: Term, filter: Term, of: Convolution, writer: Scop
   return writer.term(kernelName(of, ""), operands, attributes, { dtype: of.dtype, shape });
 }
 
-/** The image's gradient from the result's; also the forward pass of a transposed convolution. */
+/** The image's gradient from the result's gradient; also the forward pass of a transposed convolution. */
 export function backToImage(filter: Term, result: Term, of: Convolution, writer: ScopeWriter): Term {
   const { dtype, batch, channels, image, before } = of;
   const padding = choosePadding(of, false);
@@ -106,7 +107,7 @@ export function backToImage(filter: Term, result: Term, of: Convolution, writer:
 }
 
 /**
- * Cuts a padded image to the part that filters of size 1 read: if a stride leaves rows after the last one read,
+ * Crops a padded image to the part that filters of size 1 read. If a stride leaves unread rows at the end,
  * oneDNN's filter gradient sums over uninitialized memory.
  */
 function withoutRest(padded: Term, of: Convolution): Term {

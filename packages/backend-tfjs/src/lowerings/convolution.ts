@@ -1,7 +1,7 @@
 /**
- * Convolutions with TensorFlow's kernels, which take channels last and filters as [k…, channels, results]. 1-D inputs
- * become images of one row. Groups are convolved one by one, because not every build of the engine has grouped CPU
- * kernels, except groups of one channel, which have depthwise kernels.
+ * Convolutions with TensorFlow's kernels, which take channels last and filters as [k…, channels, results].
+ * 1-D inputs become images of one row. Groups of one channel use depthwise kernels. Other groups are
+ * convolved one by one, because not every build of the engine has grouped CPU kernels.
  */
 
 import type { GraphNode, OpOf, Shape, ValueType } from "@mp/graph";
@@ -10,24 +10,24 @@ import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { toChannelsFirst, toChannelsLast } from "./channels-last.js";
 import { backToFilter, backToImage, type Convolution, forward } from "./convolution-kernels.js";
+import { inF32 } from "./in-f32.js";
 import { type Lowering, type LoweringTable, type Operands, resultAt } from "./lowering.js";
-import { inF32 } from "./twins.js";
 import { fillZeros } from "./zeros.js";
 
-/** The shape, with [N, C, size] as [N, C, 1, size]. */
+/** The shape with at least two spatial axes: [N, C, size] becomes [N, C, 1, size]. */
 const withTwoAxes = ({ shape }: ValueType): Shape =>
   shape.length === 3 ? [...shape.slice(0, 2), 1, ...shape.slice(2)] : shape;
 
 interface Plan {
   /** The shape of the weights, channels first. */
   readonly weights: Shape;
-  /** One group, or all of them for a depthwise convolution. */
+  /** The convolution of one group, or of all groups if it is depthwise. */
   readonly part: Convolution;
-  /** Number of parts. */
+  /** Number of convolutions like `part`, each for one part of the channels. */
   readonly parts: number;
 }
 
-/** Plans the convolution of an image with weights that the node, forward or gradient, belongs to. */
+/** Plans the convolution of an image with weights to which the node, forward or gradient, belongs. */
 function plan(
   node: GraphNode<OpOf<"convolution">>,
   ...given: readonly [image: ValueType, out: ValueType, weights: ValueType]
@@ -59,12 +59,12 @@ function plan(
   return { weights, part, parts };
 }
 
-/** Converts a value of the graph for the kernels: channels last, split into groups. */
+/** Converts a value of the graph for the kernels: channels last, one term for each part. */
 function enter(x: Term, plan: Plan, writer: ScopeWriter): readonly Term[] {
   return split(toChannelsLast(x.reshape(withTwoAxes(x)), writer), plan, writer);
 }
 
-/** Joins the groups' results to a value of the graph. */
+/** Joins the results of all parts, adds the bias and converts the sum to a value of the graph. */
 function leave(
   parts: readonly Term[],
   node: GraphNode,
@@ -78,8 +78,8 @@ function leave(
 }
 
 /**
- * Converts [M, C / group, k…] to the groups' filters; for a depthwise convolution M is [C, M / C]. A gradient reuses
- * the filter that its forward node has transposed.
+ * Converts weights [M, C / group, k…] to the filters of all parts; for a depthwise convolution M is [C, M /
+ * C]. A gradient reuses the filter that its forward node transposed.
  */
 function enterFilter(weights: Term, plan: Plan, writer: ScopeWriter): readonly Term[] {
   const { channels, results, kernel, isDepthwise } = plan.part;
@@ -91,7 +91,7 @@ function enterFilter(weights: Term, plan: Plan, writer: ScopeWriter): readonly T
   return split(filter, plan, writer);
 }
 
-/** The inverse of `enterFilter`. */
+/** Converts filters of all parts back to weights; undoes `enterFilter`. */
 function leaveFilter(parts: readonly Term[], shape: Shape, { part }: Plan, writer: ScopeWriter): Term {
   const rank = part.kernel.length;
   const axes = part.kernel.map((_, axis) => axis);
@@ -152,7 +152,7 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (node, [x, dy], write
   return [leaveFilter(filters, result.shape, own, writer)];
 };
 
-/** Computes a convolution with a bias in f32: the engine would round to the dtype before it adds the bias. */
+/** Computes a convolution with a bias in f32, since in a half dtype the engine would round before it adds the bias. */
 const unlessBiased = <K extends "Conv" | "ConvTranspose">(lowering: Lowering<K>): Lowering<K> => {
   const wide = inF32(lowering);
   return (node, operands: Operands, writer) =>

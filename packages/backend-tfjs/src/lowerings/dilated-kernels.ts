@@ -1,13 +1,13 @@
-/** Dilates kernels [k…, channels, results], for engine kernels without dilation. */
+/** Dilates filters [k…, channels, results], for engine kernels that have no dilations. */
 import { type Shape, windowExtent } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 
-/** The sizes of a dilated kernel. */
+/** The spatial sizes of a dilated filter. */
 export function extent(kernel: Shape, dilations: readonly number[]): Shape {
   return kernel.map((size, axis) => windowExtent(size, dilations[axis] ?? 1));
 }
 
-/** Inserts zeros between the taps. */
+/** Dilates a filter: inserts zeros between its taps. */
 export function spread(filter: Term, dilations: readonly number[]): Term {
   return dilations.reduce((taps, dilation, axis) => {
     const size = taps.shape[axis] ?? 1;
@@ -24,7 +24,7 @@ export function spread(filter: Term, dilations: readonly number[]): Term {
   }, filter);
 }
 
-/** Takes the taps out again; the inverse of `spread`. */
+/** Takes the taps out of a dilated filter; undoes `spread`. */
 export function takeTaps(filter: Term, dilations: readonly number[]): Term {
   const { shape } = filter;
   if (dilations.every((dilation) => dilation === 1)) return filter;

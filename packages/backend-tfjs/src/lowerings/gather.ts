@@ -1,8 +1,8 @@
 import { type OpOf, type ScatterOp, sameShape } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
+import { throughF16 } from "./in-f32.js";
 import { coordinate, elementCoordinates, elementView, fromStart } from "./indices.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
-import { throughF16 } from "./twins.js";
 
 const gatherRows: Lowering<"Gather"> = (node, [x, indices], writer) => {
   const { axis } = node.attributes;
@@ -10,8 +10,8 @@ const gatherRows: Lowering<"Gather"> = (node, [x, indices], writer) => {
 };
 
 /**
- * Gathers within each row if the axis is the last and the indices cover the other axes fully, else gathers single
- * elements.
+ * Gathers within each row if the axis is the last one and the indices cover all other axes fully; else
+ * gathers single elements.
  */
 const gatherElements: Lowering<"GatherElements"> = (node, [data, indices], writer) => {
   const view = elementView(data.shape, indices.shape, node.attributes.axis);
@@ -26,7 +26,7 @@ const gatherElements: Lowering<"GatherElements"> = (node, [data, indices], write
   return [found.reshape(resultAt(node).shape)];
 };
 
-/** Adds batch axes, which the engine's op lacks, as further coordinates of every index. */
+/** Adds the batch position to every index as a coordinate, because the engine's op has no batch axes. */
 const gatherND: Lowering<"GatherND"> = (node, [data, indices], writer) => {
   const { batchDims } = node.attributes;
   const { shape } = resultAt(node);

@@ -1,18 +1,18 @@
-/** Converts indices to TensorFlow's form: never negative, and rows of coordinates for an index over several axes. */
+/** Converts indices to TensorFlow's form: nonnegative, with rows of coordinates to index several axes. */
 import { type Shape, sameShape, tensor } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { count } from "./lowering.js";
 
-/** Counts negative indices from the start. Those out of range stay so, and a gather or scatter fails on them. */
+/** Makes negative indices count from the start. The gather or scatter that reads them checks the range. */
 export function fromStart(indices: Term, size: number | Shape, writer: ScopeWriter): Term {
   const sizes = typeof size === "number" ? writer.scalar(size, "i32") : writer.ints(size);
   const isNegative = indices.op("Less", 0);
   return isNegative.select(indices.add(sizes), indices);
 }
 
-/** Each position's coordinate along the axis, i32, in the given shape. */
+/** For each position of a shape, its coordinate along `axis`, i32. */
 export function coordinate(shape: Shape, axis: number, writer: ScopeWriter): Term {
   const size = shape[axis] ?? 1;
   const places = Int32Array.from({ length: size }, (_, place) => place);
@@ -29,15 +29,15 @@ export function stack(parts: readonly Term[], shape: Shape, writer: ScopeWriter)
   return writer.term("Pack", parts, attributes, { dtype: "i32", shape: [...shape, parts.length] });
 }
 
-/** Shapes of data and indices with as few axes as possible, for GatherElements and ScatterElements. */
+/** The shapes of data and indices of GatherElements or ScatterElements, with as few axes as possible. */
 export interface ElementView {
   readonly data: Shape;
   readonly indices: Shape;
-  /** The axis that the indices select from. */
+  /** The axis along which the indices select. */
   readonly axis: number;
 }
 
-/** Merges the other axes if the indices cover them fully, and drops axes of size 1. */
+/** Merges the axes before `axis`, and those after, if the indices cover them fully; drops axes of size 1. */
 export function elementView(data: Shape, indices: Shape, axis: number): ElementView {
   const merge = (from: number, to: number): readonly (readonly [data: number, indices: number])[] => {
     const [own, their] = [data.slice(from, to), indices.slice(from, to)];
@@ -51,7 +51,7 @@ export function elementView(data: Shape, indices: Shape, axis: number): ElementV
   return { data: all.map(([size]) => size), indices: all.map(([, size]) => size), axis: before.length };
 }
 
-/** The full coordinates of the element that each index of a view selects; indices count from the start. */
+/** The coordinates on all axes of the element that each index of a view selects; indices are nonnegative. */
 export function elementCoordinates(view: ElementView, indices: Term, writer: ScopeWriter): Term {
   const parts = view.indices.map((_, index) =>
     index === view.axis ? indices : coordinate(view.indices, index, writer),

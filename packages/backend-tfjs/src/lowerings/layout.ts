@@ -1,6 +1,6 @@
 /**
- * Chooses the axis order in which a node is computed. Nodes after a convolution stay in the engine's order, so that a
- * network of convolutions transposes its images only once. Sums over all positions work in any order.
+ * Chooses the axis order in which a node is computed. Nodes after a convolution stay in the engine's order,
+ * so that a network of convolutions transposes images only once. Sums over all positions work in any order.
  */
 import {
   FAMILIES,
@@ -26,7 +26,7 @@ import { type Lowering, type Operands, resultAt } from "./lowering.js";
 /** Lowers a node in the engine's axis order; undefined if the graph's order is better. */
 type Layout = (lowering: Lowering, ...node: Parameters<Lowering>) => readonly Term[] | undefined;
 
-/** The node with results in the engine's axis order. */
+/** Returns the node with its result shapes in the engine's axis order. */
 const turn = (node: GraphNode): GraphNode => ({
   ...node,
   outputs: node.outputs.map((value): Value => ({ ...value, shape: channelsLast(value.shape) })),
@@ -35,7 +35,7 @@ const turn = (node: GraphNode): GraphNode => ({
 const turnBack = (results: readonly Term[], node: GraphNode, writer: ScopeWriter): readonly Term[] =>
   results.map((result, index) => toChannelsFirst(result, resultAt(node, index).shape, writer));
 
-/** Applies if at least half of the full-size operands are in the engine's order already. */
+/** Uses the engine's order if at least half of the full-size operands already have it. */
 const elementwise: Layout = (lowering, node, operands, writer) => {
   const { shape } = resultAt(node);
   const rank = shape.length;
@@ -50,7 +50,7 @@ const elementwise: Layout = (lowering, node, operands, writer) => {
   return turnBack(lowering(turn(node), turned as unknown as Operands, writer), node, writer);
 };
 
-/** Applies if the result has keepdims or no spatial axis; otherwise it would lose the order of its axes. */
+/** Uses the engine's order if the result's order is then clear: with keepdims, or without spatial axes. */
 const reduction: Layout = (lowering, node, operands, writer) => {
   const { axes, keepdims } = (node as GraphNode<"ReduceSum">).attributes;
   const [{ shape, dtype }] = operands;
@@ -60,7 +60,8 @@ const reduction: Layout = (lowering, node, operands, writer) => {
   if (rank < 3 || last === undefined || (keepsPlaces && !keepdims)) return undefined;
   const moved = axes.map((axis) => lastPlace(axis, rank)).sort((a, b) => a - b);
   const turnedShape = channelsLast(shape);
-  // Sums of halves may accumulate in the half unless they are over rows, and support was decided for the original axes.
+  // A sum of a half dtype may accumulate in that dtype unless it is over rows; support was decided for the original
+  // axes.
   if (isOverRows(shape, axes) !== isOverRows(turnedShape, moved) && dtype !== "f32") return undefined;
   const turned = [writer.at(last.name, { dtype, shape: turnedShape })] as unknown as Operands;
   const attributes = { axes: moved, keepdims };
@@ -75,7 +76,7 @@ const layouts = new Map<Op, Layout>([
   ...FAMILIES.reduce.filter(isReduction).map((op) => [op, reduction] as const),
 ]);
 
-/** Lowers nodes in the axis order of their operands. */
+/** Wraps a lowering so that it computes in the axis order of the operands. */
 export function inLayout(lowering: Lowering): Lowering {
   return (node, operands, writer) =>
     layouts.get(node.op)?.(lowering, node, operands, writer) ?? lowering(node, operands, writer);

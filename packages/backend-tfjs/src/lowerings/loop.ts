@@ -1,6 +1,6 @@
 /**
- * Writes a scan as a loop whose variables are the step's index, the carries, and a buffer for each stacked result,
- * into which every step writes its row in place.
+ * Writes a scan as a loop. The loop's variables are the index of the step, the carries, and a buffer for each
+ * stacked result, into which every step writes its row in place.
  */
 import { type OpOf, type ValueType, zeros } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
@@ -8,7 +8,7 @@ import type { LoopVariable, ScopeWriter } from "../graph/scope-writer.js";
 import { strideAttributes, type Term } from "../graph/term.js";
 import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 
-/** One row of a tensor; rows at a multiple of 64 bytes are not copied. */
+/** Takes one row of a tensor, without a copy if the row is aligned to 64 bytes. */
 function rowAt(x: Term, place: Term, writer: ScopeWriter): Term {
   const { dtype, shape } = x;
   const end = writer.term("AddV2", [place, writer.ints([1])], { T: type("i32") }, place);
@@ -32,7 +32,7 @@ const scan: Lowering<"Scan"> = (node, operands, writer) => {
   const buffered = stacked.filter((stack) => !isEmpty(stack));
   const waitsFor = operands.slice(0, 1);
   const buffers = buffered.map(({ dtype, shape }) => {
-    // Nobody else may hold it, and it is not needed before the loop runs.
+    // No other node may hold the buffer, and it is not needed before the loop runs.
     const attributes = { dtype: type(dtype), init: bool(false) };
     return writer.term("Empty", [writer.ints(shape)], attributes, { dtype, shape }, { after: waitsFor });
   });

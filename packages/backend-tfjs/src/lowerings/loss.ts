@@ -1,12 +1,12 @@
 import { type GraphNode, type OpOf, tensor } from "@mp/graph";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
+import { inF32 } from "./in-f32.js";
 import { coordinate, stack } from "./indices.js";
 import { count, type Lowering, type LoweringTable, type Operands } from "./lowering.js";
 import { logSoftmax } from "./normalization.js";
-import { inF32 } from "./twins.js";
 
-/** Picks each label's log-probability, [N · D], from those of all classes, [N, C, D]; invalid labels fail the run. */
+/** Picks each label's log-probability, [N · D], from all classes', [N, C, D]; invalid labels fail the run. */
 function pick(logs: Term, labels: Term, writer: ScopeWriter): Term {
   const [batch = 0, classes = 0, ...sizes] = logs.shape;
   const inner = count(sizes);
@@ -18,7 +18,7 @@ function pick(logs: Term, labels: Term, writer: ScopeWriter): Term {
   return blocks.gatherNd(places).reshape([batch * inner]);
 }
 
-/** -weight · log-probability of each label that is not ignored, reduced; `mean` divides by the sum of weights. */
+/** -weight · log-probability of each label that is not ignored, reduced; `mean` divides by Σ weight. */
 function loss(
   logs: Term,
   { attributes: { reduction, ignoreIndex } }: GraphNode<OpOf<"loss">>,
@@ -29,7 +29,7 @@ function loss(
   const size = count(shape);
   const given = (target as Term).reshape([size]);
   const isIgnored = ignoreIndex === undefined ? undefined : given.op("Equal", ignoreIndex);
-  // Labels to ignore are class 0 until they are removed.
+  // Labels to ignore are class 0 until their losses become 0.
   const labels = isIgnored === undefined ? given : isIgnored.select(writer.scalar(0, "i32"), given);
   const unlessIgnored = (x: Term): Term =>
     isIgnored === undefined ? x : isIgnored.select(writer.scalar(0, "f32"), x);
@@ -44,7 +44,7 @@ function loss(
   return sum.div(unlessIgnored(each ?? ones).reduce("Sum", [0], false));
 }
 
-/** Computes the loss from log-probabilities before they are rounded to the scores' dtype. */
+/** Computes the loss from the log-probabilities before these are rounded to the scores' dtype. */
 const crossEntropy: Lowering<"SoftmaxCrossEntropyLoss"> = (node, operands: Operands, writer) => {
   const logs = logSoftmax(operands[0], 1);
   return [loss(logs, node, operands, writer), logs];

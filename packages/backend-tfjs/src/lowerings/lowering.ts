@@ -14,19 +14,19 @@ export type Lowering<K extends Op = Op> = (
 
 export type LoweringTable<O extends Op = Op> = { readonly [K in O]: Lowering<K> };
 
-/** The type of a node's result. */
+/** The type of one of a node's results. */
 export function resultAt(node: GraphNode, index = 0): Value {
   const value = node.outputs[index];
   if (value === undefined) throw new Error(`internal: ${node.name} has no result ${index}`);
   return value;
 }
 
-/** Number of elements of a shape, or of a part of one. */
+/** Number of elements of a shape, or of some of its axes. */
 export function count(shape: Shape): number {
   return shape.reduce((product, dimension) => product * dimension, 1);
 }
 
-/** Padding before and after each axis, from a list with all paddings before, then all after. */
+/** Pads before and after each axis, from a list of all pads before the axes, then all pads after them. */
 export function padPairs(pads: readonly number[]): readonly (readonly [before: number, after: number])[] {
   const rank = pads.length / 2;
   return Array.from({ length: rank }, (_, axis) => [pads[axis] ?? 0, pads[rank + axis] ?? 0] as const);

@@ -15,7 +15,7 @@ import { scatterLowerings } from "./scatter.js";
 import { sourceLowerings } from "./source.js";
 import { unaryLowerings } from "./unary.js";
 
-/** Lowers every op to raw ops that TensorFlow has had since 2.9. */
+/** Lowers every op to raw ops that TensorFlow has since version 2.9. */
 export const lowerings: LoweringTable = {
   ...unaryLowerings,
   ...binaryLowerings,

@@ -9,9 +9,9 @@ import {
 } from "@mp/graph";
 import { bool, int, string, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
+import { inF32 } from "./in-f32.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { sum } from "./sum.js";
-import { inF32 } from "./twins.js";
 import { fillZeros } from "./zeros.js";
 
 /** The product of two matrices, either of which may be transposed. */
@@ -21,7 +21,7 @@ function product(a: Term, b: Term, shape: Shape, transposeA = false, transposeB 
   return a.writer.term("MatMul", [a, b], attributes, { dtype, shape });
 }
 
-/** Treats vectors as matrices of one row or column, and a stack of matrices times one matrix as a single product. */
+/** Treats vectors as matrices of one row or column; a stack of matrices times one matrix is one product. */
 const matMul: Lowering<"MatMul"> = (node, [left, right], writer) => {
   const { dtype } = left;
   const { shape } = resultAt(node);
@@ -54,8 +54,8 @@ const gemm: Lowering<"Gemm"> = (node, operands, writer) => {
 };
 
 /**
- * Whether a composite is expanded. An Einsum becomes products and sums: the engine's own takes only plain equations of two
- * float operands.
+ * Whether a composite op is expanded. An Einsum is not if its equation is plain and all operands are floats, because
+ * the engine has an op for these.
  */
 export function isExpanded(node: AnyNode): boolean {
   if (!isNode(node, "Einsum")) return true;
@@ -75,7 +75,7 @@ const einsum: Lowering<"Einsum"> = (node, operands, writer) => {
   return [writer.term("Einsum", operands, attributes, { dtype, shape: resultAt(node).shape })];
 };
 
-/** Computes Gemm in f32: the engine would round the product to the dtype before it adds C. */
+/** Computes Gemm in f32, because in a half dtype the engine would round the product before it adds C. */
 const wideGemm = inF32(gemm);
 
 export const matrixLowerings: LoweringTable<OpOf<"matrix">> = {

@@ -1,11 +1,11 @@
 import { type OpOf, sameShape, tensor } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
+import { throughF16 } from "./in-f32.js";
 import { count, type Lowering, type LoweringTable, padPairs, resultAt } from "./lowering.js";
-import { throughF16 } from "./twins.js";
 import { markZero } from "./zeros.js";
 
-/** Changes the shape without moving data. */
+/** Changes only the shape; no data moves. */
 const reshape: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x]) => [
   x.reshape(resultAt(node).shape),
 ];
@@ -51,16 +51,14 @@ const split: Lowering<"Split"> = (node, [x], writer) => {
   return names.map((name, index) => writer.at(name, { dtype, shape: resultAt(node, index).shape }));
 };
 
-const expand: Lowering<"Expand"> = (node, [x], writer) => {
-  const { dtype } = x;
+const expand: Lowering<"Expand"> = (node, [x]) => {
   const { shape } = resultAt(node);
   if (count(x.shape) === count(shape)) return [x.reshape(shape)];
-  const attributes = { T: type(dtype), Tidx: type("i32") };
-  const y = writer.term("BroadcastTo", [x, writer.ints(shape)], attributes, { dtype, shape });
+  const y = x.expand(shape);
   return [x.isZero ? markZero(y) : y];
 };
 
-/** Pads by gathering rows axis by axis: the engine can reflect, but not repeat an edge. */
+/** Pads by gathering rows, axis by axis, because the engine can pad by reflection, but not by repeating an edge. */
 function padByGather(
   x: Term,
   pads: ReturnType<typeof padPairs>,

@@ -1,10 +1,10 @@
-/** Pools without a kernel in the engine: one strided slice per tap, over all windows at once. */
+/** Pools without a pooling kernel, by one strided slice per tap. The slice has that tap's element of every window. */
 import { type PoolingWindow, type Shape, sameShape } from "@mp/graph";
 import { int, type } from "../graph/attributes.js";
 import { type SliceBounds, strideAttributes, type Term } from "../graph/term.js";
 import { padPairs } from "./lowering.js";
 
-/** A pool of x [N, C, d…]; its window must not need ceil mode. */
+/** A pooling of x, [N, C, d…]; the window must not have ceil mode. */
 export interface Pool {
   readonly x: Term;
   readonly pooled: Shape;
@@ -14,7 +14,7 @@ export interface Pool {
 /** Padding before and after, for all axes of x. */
 const widths = ({ window }: Pool): ReturnType<typeof padPairs> => [[0, 0], [0, 0], ...padPairs(window.pads)];
 
-/** The bounds of each tap's slice, in row-major order. */
+/** The bounds of the slice for each tap, in row-major order. */
 function tapBounds({ x: { shape }, pooled, window }: Pool): readonly SliceBounds[] {
   const offsets = window.kernelShape.reduce<readonly (readonly number[])[]>(
     (outer, size) => outer.flatMap((taps) => Array.from({ length: size }, (_, tap) => [...taps, tap])),
@@ -30,18 +30,18 @@ function tapBounds({ x: { shape }, pooled, window }: Pool): readonly SliceBounds
   });
 }
 
-/** The elements of all windows at each tap; `outside` stands for the padding. */
+/** The elements of all windows at each tap; the padding is filled with `outside`. */
 function taps(pool: Pool, outside: number): readonly Term[] {
   const whole = pool.x.pad(widths(pool), outside);
   return tapBounds(pool).map((bounds) => whole.stridedSlice(bounds, pool.pooled));
 }
 
-/** Combines the taps of each window by an op; `outside` stands for the padding. */
+/** Combines the taps of each window by an op; the padding is filled with `outside`. */
 export function poolBySlices(pool: Pool, op: "Maximum" | "AddV2", outside: number): Term {
   return taps(pool, outside).reduce((joined, tap) => joined.op(op, tap));
 }
 
-/** The gradient: puts each window's dy at its first tap that equals y. */
+/** The gradient of x: puts each window's dy at the first tap of the window that equals y. */
 export function firstLargest(pool: Pool, y: Term, dy: Term): Term {
   const { writer, dtype, shape } = pool.x;
   const pairs = widths(pool);

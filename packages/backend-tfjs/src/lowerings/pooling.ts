@@ -12,24 +12,24 @@ import { ints, string, type TfAttributes, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 import { channelsLast, toChannelsFirst, toChannelsLast } from "./channels-last.js";
+import { inF32 } from "./in-f32.js";
 import { type Lowering, type LoweringTable, padPairs, resultAt } from "./lowering.js";
 import { firstLargest, type Pool, poolBySlices } from "./pooling-by-slices.js";
-import { inF32 } from "./twins.js";
 
 function plan(node: GraphNode<OpOf<"pooling">>, x: Term, pooled: Shape): Pool {
   return { x, pooled, window: withoutCeiling(x.shape.slice(2), node.attributes) };
 }
 
-/** Whether the engine has a kernel: none has dilation, nor padding in 3-D. */
+/** Whether the engine has a kernel: not for dilations, nor for 3-D pooling, whose kernels cannot pad. */
 function hasKernel({ x, window }: Pool): boolean {
   return x.shape.length <= 4 && window.dilations.every((dilation) => dilation === 1);
 }
 
-/** Two spatial axes for the kernels; 1-D data is a plane of one column. */
+/** Extends a list with one entry per spatial axis to two axes; 1-D data is a plane of one column. */
 const twoAxes = (numbers: readonly number[]): readonly number[] =>
   numbers.length === 2 ? numbers : [...numbers, 1];
 
-/** The shape [N, h, w, C] for the kernels. */
+/** Returns the shape [N, C, d…] as [N, h, w, C] for the kernels. */
 function fourAxes([batch = 1, channels = 1, ...sizes]: Shape): Shape {
   return [batch, ...twoAxes(sizes), channels];
 }
@@ -63,7 +63,7 @@ function maximumAttributes(dtype: DType, window: PoolingWindow): TfAttributes {
   };
 }
 
-/** The mean over each window, counting the zeros of the padding. */
+/** The mean over each window, including the zeros of the padding. */
 function wholeMean(x: Term, { window, pooled }: Pool, writer: ScopeWriter): Term {
   const { dtype } = x;
   const attributes = { ...kernelAttributes(dtype, window), padding: string("VALID") };
@@ -71,9 +71,9 @@ function wholeMean(x: Term, { window, pooled }: Pool, writer: ScopeWriter): Term
 }
 
 /**
- * Restores NaN and -∞ in the kernel's maximum: it drops NaN, and gives the lowest finite number for a window of only
- * -∞. The mean over values that are 0 for -∞ and positive for all else tells both: it is NaN if the window has a NaN,
- * and 0 if it has only -∞.
+ * Restores NaN and -∞. The kernel drops NaN, and gives the lowest finite number for a window of only -∞. A mean over
+ * values that are 0 for -∞ and positive for other numbers detects both cases. It is NaN if the window has a NaN, and 0
+ * if the window has only -∞.
  */
 const maxPool: Lowering<"MaxPool"> = (node, operands, writer) => {
   const pool = plan(node, operands[0], resultAt(node).shape);
@@ -95,7 +95,7 @@ const maxBySlices: Lowering<"MaxPool"> = inF32((node, [x]) => [
   poolBySlices(plan(node, x, resultAt(node).shape), "Maximum", Number.NEGATIVE_INFINITY),
 ]);
 
-/** Sums in f32 and divides by the number of elements that count. */
+/** Sums in f32 and divides by the number of elements of the window that count. */
 const averagePool: Lowering<"AveragePool"> = inF32((node, [x], writer) => {
   const pool = plan(node, x, resultAt(node).shape);
   const isMean = hasKernel(pool);
@@ -113,7 +113,7 @@ const averagePool: Lowering<"AveragePool"> = inF32((node, [x], writer) => {
   return [mean];
 });
 
-/** Sends the gradient to the first of equal elements, as the kernel does. */
+/** Sends the gradient of a window to its first largest element, as the kernel does. */
 const maxPoolGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [dy, x, y] = operands;
   const pool = plan(node, x, dy.shape);

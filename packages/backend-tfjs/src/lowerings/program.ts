@@ -1,4 +1,4 @@
-/** Writes a graph as nodes of a session that other programs share: inputs, results, and the commit of a run. */
+/** Writes a graph as nodes of a session that programs share: inputs, results, and the commit of a run. */
 import {
   type AnyNode,
   expandComposites,
@@ -19,13 +19,13 @@ import type { NodeInit } from "../graph/node-def.js";
 import { RunOrder } from "../graph/run-order.js";
 import { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
+import { inF32 } from "./in-f32.js";
 import { inLayout } from "./layout.js";
 import type { Lowering, Operands } from "./lowering.js";
 import { lowerings } from "./lowerings.js";
 import { isExpanded } from "./matrix.js";
-import { inF32 } from "./twins.js";
 
-/** An input or output and the node that transfers it; without a node's name it has no elements. */
+/** An input or output; `node` feeds or fetches it, and is undefined for a tensor without elements. */
 export interface Edge {
   readonly name: string;
   readonly type: ValueType;
@@ -40,17 +40,17 @@ export interface Program {
   readonly constants: ReadonlyMap<string, HostTensor>;
   readonly inputs: readonly Edge[];
   readonly results: readonly Edge[];
-  /** A scalar that is computed after everything has been committed. */
+  /** A scalar to fetch, which is computed after everything has been committed. */
   readonly done: string;
-  /** The graph node to which a session node belongs. */
+  /** The name of the graph node to which a session node belongs. */
   nodeOf(engineNode: string): string | undefined;
 }
 
 export interface ProgramOptions {
-  /** The prefix of all names, unique in the session. */
+  /** Prefix of the names of all nodes, unique in the session. */
   readonly scope: string;
   readonly bound: Bound;
-  /** The name of a slot's handle. */
+  /** The name of the variable handle of a slot. */
   readonly handle: (slot: string) => string;
   /** Whether a node is computed in f32 because the engine has no correct kernel for its half dtype. */
   readonly isWidened: (node: AnyNode) => boolean;
@@ -126,7 +126,7 @@ class ProgramLowering {
     }
   }
 
-  /** Lowers a loop's body; failures in it are reported as failures of the loop. */
+  /** Lowers a loop's body. Its nodes belong to the loop's graph node, so the loop's node reports failures. */
   #body({ inputs, nodes, outputs }: Graph, given: readonly Term[], path: string): readonly Term[] {
     const { source } = this.#writer;
     inputs.forEach(({ value }, index) => {
@@ -149,15 +149,15 @@ class ProgramLowering {
 
   #lowering(node: AnyNode): Lowering {
     const own = lowerings[node.op] as Lowering;
-    // A loop moves halves; what its body computes in f32 is decided node by node.
+    // A loop's own values keep their half dtype; for its body, the decision is made node by node.
     const isWidened = node.op !== "Scan" && this.#options.isWidened(node);
     return inLayout(isWidened ? inF32(own) : own);
   }
 
   /**
-   * Adds a gate. Everything that can fail runs before it, all assignments after it, and fetches after those: a run
-   * that fails has changed nothing, and one that returns has committed. Slots are also read before the gate; a read
-   * that no result and no commit needs does not run at all.
+   * Adds a gate node. Everything that can fail runs before it, all assignments after it, and fetches after
+   * the assignments. So a run that fails has changed nothing, and a run that returns has committed. Slots are
+   * also read before the gate; a read that no result and no commit needs does not run at all.
    */
   #finish(): { readonly results: readonly Edge[]; readonly done: string } {
     const { bound } = this.#options;
@@ -179,7 +179,7 @@ class ProgramLowering {
     return { results, done };
   }
 
-  /** Adds the assignments. @returns the nodes after which everything is committed */
+  /** Adds the assignments to slots. @returns nodes after which everything is committed */
   #commit(values: ReadonlyMap<string, Term>, gate: string): readonly string[] {
     const { always, applied, whenApplied } = this.#options.bound;
     const assign = ({ slot, output }: Replacement, after: string): string => {
@@ -195,7 +195,7 @@ class ProgramLowering {
     return [gate, ...assigned, this.#commitWhen(flag, assignAll, gate)];
   }
 
-  /** Commits only if the flag is true: nodes after the dead branch of a Switch do not run. The Merge always runs. */
+  /** Assigns only if the flag is true, because nodes on a Switch's dead branch do not run. The Merge always runs. */
   #commitWhen(flag: Term, assignAll: (after: string) => readonly string[], gate: string): string {
     const writer = this.#writer;
     const ofFlag = { T: type("bool") };
@@ -208,7 +208,7 @@ class ProgramLowering {
     return writer.one("Merge", [skipped, after], { ...ofFlag, N: int(2) }, { outputs: 2 });
   }
 
-  /** Records the term of a value, by name, with the graph's type. */
+  /** Records the name of a value as a term with the type that the graph declares. */
   #set(value: Value, name: string | undefined): void {
     if (name === undefined) throw new Error(`internal: value %${value.id} has no name`);
     this.#terms.set(value, this.#writer.at(name, value));
@@ -221,5 +221,5 @@ class ProgramLowering {
   }
 }
 
-/** Whether a value has no elements; many of the engine's kernels refuse such shapes. */
+/** Whether a value has no elements; many engine kernels refuse such values. */
 const isEmpty = ({ shape }: Value): boolean => shape.includes(0);

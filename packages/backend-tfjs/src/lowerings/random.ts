@@ -13,8 +13,8 @@ export const randomBits: Lowering<"RandomBits"> = (node, [given], writer) => {
   const high = (a: Term): Term => a.op("RightShift", half);
 
   const counter = given.cast("u64").op("LeftShift", half);
-  // The engine would compute a constant range in advance and keep it, eight bytes per element of every mask. It cannot
-  // know that this is 0.
+  // The engine would compute a constant range in advance and keep it, eight bytes per element of every mask.
+  // It does not see that this term is 0.
   const first = counter.op("BitwiseAnd", u64(0n)).cast("i64");
   const bounds = [first, ...[size, 1].map((number) => writer.scalar(number, "i64"))];
   const line = { dtype: "i64", shape: [size] } as const;
@@ -26,7 +26,7 @@ export const randomBits: Lowering<"RandomBits"> = (node, [given], writer) => {
     const square = x.mul(x).add(addend);
     x = high(square).op("BitwiseOr", square.op("LeftShift", half));
   }
-  // Of 32 bits, which the cast keeps.
+  // The high word has 32 bits, which the cast keeps.
   const bits = high(x.mul(x).add(z)).cast("i32");
   return [bits.reshape(shape)];
 };

@@ -1,15 +1,15 @@
 import type { OpOf, ReduceOp } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
+import { inF32 } from "./in-f32.js";
 import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
 import { searchLowerings } from "./search.js";
-import { inF32 } from "./twins.js";
 
 const reduce =
   (op: "Sum" | "Mean" | "Max" | "Min" | "Prod"): Lowering<ReduceOp> =>
   (node, [x]) => [x.reduce(op, node.attributes.axes, node.attributes.keepdims)];
 
-/** Lowers to after(Σ before(x)); half dtypes are computed in f32 throughout. */
+/** Lowers to after(Σ before(x)). In half dtypes all of it is computed in f32. */
 function sum(before: string | undefined, after?: string): Lowering<ReduceOp> {
   return inF32((node, [x]) => {
     const { axes, keepdims } = node.attributes;
@@ -18,7 +18,7 @@ function sum(before: string | undefined, after?: string): Lowering<ReduceOp> {
   });
 }
 
-/** log Σ exp(x), relative to the maximum if that is finite, so that no intermediate value overflows. */
+/** log Σ exp(x - m) + m, where m is the maximum if that is finite, else 0; no intermediate overflows. */
 const logSumExp: Lowering<"ReduceLogSumExp"> = (node, [x]) => {
   const { axes, keepdims } = node.attributes;
   const shift = finiteOrZero(x.reduce("Max", axes, true));
@@ -29,7 +29,7 @@ const logSumExp: Lowering<"ReduceLogSumExp"> = (node, [x]) => {
 
 const finiteOrZero = (x: Term): Term => x.op("IsFinite").select(x, 0);
 
-/** Lowers to after(Σ x²); over all elements the sum is 2 · the engine's L2Loss, which reads x once. */
+/** Lowers to after(Σ x²). Over all elements, the sum is 2 · L2Loss(x), a kernel that reads x once. */
 function sumOfSquares(after?: string): Lowering<ReduceOp> {
   const byAxes = sum("Square", after);
   return inF32((node, operands, writer) => {
@@ -58,7 +58,7 @@ export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   ReduceMean: reduce("Mean"),
   ReduceMax: reduce("Max"),
   ReduceMin: reduce("Min"),
-  /** Computed in f32: the engine accumulates products, and cumulative sums, in the half dtype itself. */
+  /** Computed in f32, as the engine accumulates products and cumulative sums in their own dtype, even f16 and bf16. */
   ReduceProd: inF32(reduce("Prod")),
   ReduceL1: sum("Abs"),
   ReduceL2: sumOfSquares("Sqrt"),

@@ -2,14 +2,14 @@ import { isFloat, type Op, type ScatterOp, type ScatterReduction, type Shape, te
 import { type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
+import { inF32, throughF16 } from "./in-f32.js";
 import { elementCoordinates, elementView, fromStart } from "./indices.js";
 import { count, type Lowering, type LoweringTable, resultAt } from "./lowering.js";
-import { inF32, throughF16 } from "./twins.js";
 import { markZero } from "./zeros.js";
 
 interface Scatter {
   readonly data: Term;
-  /** Coordinates, i32, counted from the start; they lie along the last axis. */
+  /** Nonnegative i32 coordinates. The coordinates of one update lie along the last axis. */
   readonly places: Term;
   readonly updates: Term;
 }
@@ -19,7 +19,7 @@ function tensorScatter(op: string, { data, places, updates }: Scatter, writer: S
   return writer.term(`TensorScatter${op}`, [data, places, updates], attributes, data);
 }
 
-/** Adds updates to data. If the data is zeros, as in a gather's gradient, they need not be allocated first. */
+/** Adds updates to data. Data known to be zeros, as for a gather's gradient, is not allocated first. */
 function scatterAdd(scatter: Scatter, writer: ScopeWriter): Term {
   const { data, places, updates } = scatter;
   if (!data.isZero) return tensorScatter("Add", scatter, writer);
@@ -27,7 +27,7 @@ function scatterAdd(scatter: Scatter, writer: ScopeWriter): Term {
   return writer.term("ScatterNd", [places, updates, writer.ints(data.shape)], attributes, data);
 }
 
-/** Restores NaN in the engine's scatter of maxima or minima: a second scatter adds NaN where there was one. */
+/** Restores NaN in the engine's max and min scatters, by a second scatter that adds NaN where an operand is NaN. */
 const scatterExtreme =
   (op: "Max" | "Min") =>
   (scatter: Scatter, writer: ScopeWriter): Term => {
@@ -41,8 +41,9 @@ const scatterExtreme =
   };
 
 /**
- * Multiplies by products of segments, because the engine has no scatter that multiplies. A segment is a block of the
- * result; a table of strides per coordinate gives its number, and the lookup fails for an index out of range.
+ * Multiplies by segment products, because the engine has no scatter that multiplies. A segment is the block
+ * of the result at one coordinate. Strides turn coordinates into the index of the segment; they are looked up
+ * in a table by coordinate, which fails for an index out of range.
  */
 function scatterMul({ data, places, updates }: Scatter, writer: ScopeWriter): Term {
   const { dtype, shape } = data;
@@ -76,7 +77,7 @@ const reductions: Readonly<Record<ScatterReduction, (scatter: Scatter, writer: S
 
 const scatterND: Lowering<"ScatterND"> = (node, [data, indices, updates], writer) => {
   const sizes = data.shape.slice(0, indices.shape.at(-1) ?? 0);
-  // The engine requires rows of coordinates: a single one becomes a row.
+  // The engine requires rows of coordinates, so a single coordinate becomes a row.
   const rows = (of: Shape): Shape => (indices.shape.length === 1 ? [1, ...of] : of);
   const places = fromStart(indices.reshape(rows(indices.shape)), sizes, writer);
   const scatter = { data, places, updates: updates.reshape(rows(updates.shape)) };
@@ -94,7 +95,7 @@ const scatterElements: Lowering<"ScatterElements"> = (node, [whole, indices, upd
   return [reductions[reduction](scatter, writer).reshape(resultAt(node).shape)];
 };
 
-/** Moves elements in their own dtype, and computes reductions in f32. */
+/** Scatters without a reduction in the elements' dtype (f8 as f16), and with a reduction in f32. */
 function byReduction<K extends ScatterOp & Op>(lowering: Lowering<K>): Lowering<K> {
   const [moving, combining] = [throughF16(lowering), inF32(lowering)];
   return (node, operands, writer) => {

@@ -3,8 +3,8 @@ import { type ArgOp, type GraphNode, isFloat } from "@mp/graph";
 import { bool, type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
+import { inF32 } from "./in-f32.js";
 import { type Lowering, type LoweringTable, resultAt } from "./lowering.js";
-import { inF32 } from "./twins.js";
 
 function search(op: ArgOp, x: Term, node: GraphNode<ArgOp>, writer: ScopeWriter): Term {
   const { axis } = node.attributes;
@@ -19,7 +19,7 @@ function search(op: ArgOp, x: Term, node: GraphNode<ArgOp>, writer: ScopeWriter)
   return found.reshape(resultAt(node).shape);
 }
 
-/** For floats, finds the first element equal to the extreme, or the first NaN: any NaN makes the extreme NaN. */
+/** For floats, finds the first element that equals the extreme or is NaN; any NaN makes the extreme NaN. */
 function argReduce(op: ArgOp, extreme: "Max" | "Min"): Lowering<ArgOp> {
   return inF32((node, [x], writer) => {
     if (!isFloat(x.dtype)) return [search(op, x, node, writer)];
@@ -30,8 +30,8 @@ function argReduce(op: ArgOp, extreme: "Max" | "Min"): Lowering<ArgOp> {
 }
 
 /**
- * Integers in the order of the floats, with equal zeros and NaN above all: in negative floats all bits but the sign
- * are flipped.
+ * Maps f32 to i32 in the same order, where 0 equals -0 and NaN is largest: for negative floats, all bits but
+ * the sign are flipped.
  */
 function orderedKeys(x: Term): Term {
   const bits = x.add(0).bitcast("i32");
@@ -40,7 +40,7 @@ function orderedKeys(x: Term): Term {
   return x.op("IsNan").select(x.writer.scalar(2 ** 31 - 1, "i32"), keys);
 }
 
-/** Moves the axis last, where the engine searches for the largest; flipped bits reverse the order of integers. */
+/** Moves the axis last, as the engine requires. To find the smallest elements, flips all bits of the keys. */
 const topK: Lowering<"TopK"> = (node, [given], writer) => {
   const { axis, k, largest } = node.attributes;
   const last = given.shape.length - 1;

@@ -21,7 +21,7 @@ const constant: Lowering<"Constant"> = (node, _, writer) => {
   return [bytes.every((byte) => byte === 0) ? markZero(term) : term];
 };
 
-/** x, available once the other operands are computed: control edges make every reader of x wait for them. */
+/** Returns x, available only once the other operands are computed. Control inputs make the readers of x wait. */
 const barrier: Lowering<"Barrier"> = (_, [x, ...others], writer) => [
   writer.term("Identity", [x], { T: type(x.dtype) }, x, { after: others }),
 ];

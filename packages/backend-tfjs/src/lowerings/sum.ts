@@ -1,7 +1,6 @@
 /**
- * Adds two values, one of which may be broadcast to the other. Leading axes of size 1 are removed: TensorFlow's
- * optimizer fuses a product with what is added to each of its rows, and not all of those kernels accept the row as
- * [1, n].
+ * Adds two values, one of which may be broadcast to the other. Leading axes of size 1 are removed, because TensorFlow's
+ * optimizer fuses a product with a row that is added to it, and not all fused kernels accept the row as [1, n].
  */
 import { isComputeFloat, type Shape, sameShape } from "@mp/graph";
 import type { Term } from "../graph/term.js";
@@ -16,8 +15,8 @@ export function sum(a: Term, b: Term, shape: Shape): Term {
 }
 
 /**
- * Adds a row to every row by BiasAdd, which is the fastest. After a product the optimizer fuses both, and so rounds
- * half dtypes once where the graph says twice.
+ * Adds `short` to `long`; a row is added to every row by BiasAdd, the fastest op. The optimizer fuses BiasAdd
+ * with a product before it, and so rounds half dtypes once where the graph says twice.
  */
 function addToEach(long: Term, short: Term): Term {
   const isRow = long.shape.length > 1 && short.shape.length === 1 && short.shape[0] === long.shape.at(-1);

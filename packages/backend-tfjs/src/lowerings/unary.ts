@@ -2,14 +2,14 @@ import { type DType, FAMILIES, type OpOf, rowsOf } from "@mp/graph";
 import { float, type } from "../graph/attributes.js";
 import type { Term } from "../graph/term.js";
 import { cast } from "./cast.js";
+import { inF32 } from "./in-f32.js";
 import type { Lowering, LoweringTable } from "./lowering.js";
 import { plain } from "./plain.js";
-import { inF32 } from "./twins.js";
 
-/** 1 / (x · 1): the engine's Reciprocal is off by over an ulp, as is the Rsqrt that its optimizer makes of 1 / √x. */
+/** 1 / (x · 1), because the engine's Reciprocal, and the Rsqrt that its optimizer makes of 1 / √x, are inaccurate. */
 const reciprocal: Lowering<"Reciprocal"> = (_, [x], writer) => [writer.scalar(1, x.dtype).div(x.mul(1))];
 
-/** Selects explicitly for alpha outside of [0, 1], where the engine's op takes the larger of x and alpha · x. */
+/** Selects explicitly for alpha outside of [0, 1], because the engine's op takes the larger of x and alpha · x. */
 const leakyRelu: Lowering<"LeakyRelu"> = (node, [x], writer) => {
   const { alpha } = node.attributes;
   if (alpha >= 0 && alpha <= 1)
@@ -17,17 +17,17 @@ const leakyRelu: Lowering<"LeakyRelu"> = (node, [x], writer) => {
   return [x.op("Less", 0).select(x.mul(alpha), x)];
 };
 
-/** Uses Expm1: the engine's Elu computes exp(x) - 1, whose error near 0 is that of numbers near 1. */
+/** Uses Expm1, because the engine's Elu computes exp(x) - 1, with the absolute error of a number near 1. */
 const elu: Lowering<"Elu"> = (node, [x]) => {
   const { alpha } = node.attributes;
   const minusOne = x.op("Expm1");
   return [x.op("Less", 0).select(alpha === 1 ? minusOne : minusOne.mul(alpha), x)];
 };
 
-/** x/2 · (1 + erf(x/√2)); the engine's erfc would keep the digits of the tail, but takes three times as long. */
+/** x/2 · (1 + erf(x/√2)); erfc would be more accurate for very negative x, but takes three times as long. */
 const gelu = (x: Term): Term => x.mul(0.5).mul(x.mul(Math.SQRT1_2).op("Erf").add(1));
 
-/** Uses that (1 + tanh u)/2 is the logistic function of 2u, which saves two passes. */
+/** x · (1 + tanh u)/2, computed as x · sigmoid(2u), which saves two passes. */
 function geluTanh(x: Term): Term {
   const scale = 2 * Math.sqrt(2 / Math.PI);
   const u = x.mul(
@@ -40,8 +40,8 @@ function geluTanh(x: Term): Term {
 }
 
 /**
- * Clips with bounds in x's dtype. For integers a bound becomes the next integer inside; a bound outside of the
- * dtype's range is dropped.
+ * Clips with bounds in x's dtype. For integers, a bound is rounded to the next integer within it; a bound
+ * outside of the dtype's range is dropped.
  */
 const clip: Lowering<"Clip"> = (node, [x]) => {
   const { min, max } = node.attributes;
@@ -68,7 +68,7 @@ function boundIn(dtype: DType, bound: number, inside: (x: number) => number): nu
 export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   ...rowsOf(FAMILIES.unary, (op) => plain<OpOf<"unary">>(op)),
   Reciprocal: reciprocal,
-  /** Computed in f32: in half dtypes the engine's intermediate steps lose most digits. */
+  /** Computed in f32, because in half dtypes the engine's intermediate roundings lose most digits. */
   Softplus: inF32(plain("Softplus")),
   LeakyRelu: inF32(leakyRelu),
   Elu: inF32(elu),
@@ -77,6 +77,6 @@ export const unaryLowerings: LoweringTable<OpOf<"unary">> = {
   Identity: (_, [x]) => [x],
   Cast: cast,
   IsNaN: plain("IsNan"),
-  /** Not LogicalNot, whose negation of "less" TensorFlow's optimizer turns into "greater or equal", wrong for NaN. */
+  /** Avoids LogicalNot. TensorFlow's optimizer negates "less" to "greater or equal", wrong for NaN. */
   Not: (_, [x], writer) => [x.op("NotEqual", writer.scalar(1, "bool"))],
 };

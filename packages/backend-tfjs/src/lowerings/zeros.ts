@@ -3,15 +3,15 @@ import { type } from "../graph/attributes.js";
 import type { ScopeWriter } from "../graph/scope-writer.js";
 import type { Term } from "../graph/term.js";
 
-/** Marks a term as known to hold only +0. */
+/** Marks a term whose elements are all +0. */
 export function markZero(term: Term): Term {
   term.writer.zeros.add(term.name);
   return term;
 }
 
 /**
- * The result of a sum without terms. Not every kernel of the engine writes it: on the CPU a product crashes if two
- * nodes read its result, and filter gradients keep what was in memory before.
+ * Makes zeros, the result of a sum without terms. Not every kernel writes zeros there. On the CPU a product crashes if
+ * two nodes read its result, and filter gradients leave uninitialized memory.
  */
 export function fillZeros({ dtype, shape }: ValueType, writer: ScopeWriter): Term {
   return markZero(fill(0, dtype, shape, writer));

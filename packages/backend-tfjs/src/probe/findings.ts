@@ -18,20 +18,20 @@ import { isSigmoidRough, probeSubnormals, type Subnormals, sumsColumns } from ".
 import { processorFlags } from "./read-processor-flags.js";
 import { runGraph } from "./run-graph.js";
 
-/** What the probe found out about an engine. */
+/** Results of probing an engine. */
 export interface Findings {
-  /** The engine's error for each pair of op and dtype that it cannot run in any way, by `pairKey`. */
+  /** The engine's error for each op and dtype that it can run in no form, by `pairKey`. */
   readonly missing: ReadonlyMap<string, string>;
-  /** Pairs with half dtypes that are computed in f32, by `pairKey`. */
+  /** Keys (`pairKey`) of ops in half dtypes that are computed in f32. */
   readonly widened: ReadonlySet<string>;
-  /** Half dtypes whose column sums accumulate in f32 and round once, whatever other sums do. */
+  /** Half dtypes in which sums of a matrix's columns accumulate in f32 and round once, unlike other sums. */
   readonly columnSums: ReadonlySet<HalfDType>;
   readonly subnormals: Subnormals;
   /** How convolutions of infinities and NaN deviate from IEEE 754; undefined if they do not. */
   readonly nonFinite: string | undefined;
 }
 
-/** Findings by addon: an engine does not change while a process runs. */
+/** Findings by addon. They are kept, because an engine does not change while a process runs. */
 const known = new WeakMap<TfjsBinding, Promise<Findings>>();
 
 /** Probes what the engine computes, once per process. */
@@ -47,7 +47,7 @@ const HALVES: readonly HalfDType[] = ["f16", "bf16"];
 
 async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise<Findings> {
   const table = Object.entries(opDTypes) as readonly (readonly [Op, readonly DType[]])[];
-  // What cannot be fed or fetched cannot be probed either.
+  // A dtype that cannot be fed or fetched cannot be probed either.
   const missing = new Map(
     await missingKernels(
       binding,
@@ -74,7 +74,7 @@ async function probe(binding: TfjsBinding, units: readonly HalfDType[]): Promise
     for (const op of summed) widened.add(pairKey({ op, dtype }));
     if (runs("Sigmoid") && (await isSigmoidRough(binding, dtype)))
       widened.add(pairKey({ op: "Sigmoid", dtype }));
-    // Exact, and faster than the engine without these units.
+    // Products in f32 are exact, and faster than the engine's half products without these units.
     if (!units.includes(dtype)) for (const op of PRODUCT_OPS) widened.add(pairKey({ op, dtype }));
   }
   for (const [key, reason] of without) if (!widened.has(key)) missing.set(key, reason);

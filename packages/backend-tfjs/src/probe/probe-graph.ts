@@ -1,7 +1,7 @@
 import { GraphBuilder, type HostTensor, ones, type Value } from "@mp/graph";
 import * as probes from "@mp/graph/probe";
 
-/** Builds one graph with a node or two for each pair, on inputs of ones. It returns all results. */
+/** Builds one graph that has one or two nodes for each pair, with ones as inputs, and returns all results. */
 export function probeGraph(pairs: readonly probes.ProbePair[]): probes.ProbeGraph {
   const builder = new GraphBuilder();
   const inputs: Record<string, HostTensor> = {};

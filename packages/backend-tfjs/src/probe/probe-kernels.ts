@@ -4,12 +4,12 @@ import { probeGraph } from "./probe-graph.js";
 import { runGraph } from "./run-graph.js";
 
 /**
- * Number of nodes that TensorFlow prepares at little more cost than one; the memory to prepare more is never
- * returned.
+ * Number of nodes per graph. TensorFlow prepares so many nodes at little more cost than one; the memory for preparing
+ * more nodes is never returned.
  */
 const TOGETHER = 64;
 
-/** The engine's error for each of the pairs that it cannot run in its lowered form. */
+/** Finds the pairs that the engine cannot run in their lowered form. @returns the errors, by `pairKey` */
 export function missingKernels(
   binding: TfjsBinding,
   pairs: readonly probes.ProbePair[],

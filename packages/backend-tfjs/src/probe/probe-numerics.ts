@@ -35,12 +35,12 @@ export async function probeSubnormals(binding: TfjsBinding): Promise<Subnormals>
   return Object.fromEntries(entries) as Subnormals;
 }
 
-/** Number of terms with which a sum in either half dtype stalls. */
+/** Number of terms in a sum that stalls if it accumulates in f16 or bf16. */
 const TERMS = 2100;
 
 /**
- * Whether Sigmoid of any number of the half dtype differs by more than one ulp from the engine's result in f32. If
- * intermediate results are rounded, a few numbers do.
+ * Whether Sigmoid of any number of the half dtype differs by more than one ulp from the engine's f32 result.
+ * This shows that the kernel rounds intermediate results.
  */
 export async function isSigmoidRough(binding: TfjsBinding, half: HalfDType): Promise<boolean> {
   const builder = new GraphBuilder();
@@ -58,7 +58,7 @@ export async function isSigmoidRough(binding: TfjsBinding, half: HalfDType): Pro
   return !isNear(got["y"], want["y"]);
 }
 
-/** Whether sums of a matrix' columns in the half dtype accumulate in f32 and round once. */
+/** Whether the sum of a matrix's columns in the half dtype accumulates in f32 and rounds once. */
 export async function sumsColumns(binding: TfjsBinding, half: HalfDType): Promise<boolean> {
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: half, shape: [2, TERMS] }, "batch");
@@ -74,7 +74,7 @@ export async function sumsColumns(binding: TfjsBinding, half: HalfDType): Promis
   return isRight;
 }
 
-/** One large number, then many small ones. */
+/** Two rows of one large number, then many ones. */
 function terms(half: HalfDType): HostTensor {
   const values = new Float32Array(2 * TERMS).fill(1);
   for (const start of [0, TERMS]) values[start] = 4096;

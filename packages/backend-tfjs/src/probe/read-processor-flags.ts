@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** The processor's feature flags; `""` if the system does not report them. */
+/** The processor's feature flags; empty if the system does not report them. */
 export function processorFlags(): string {
   try {
     const lines = readFileSync("/proc/cpuinfo", "utf8").split("\n");

@@ -2,7 +2,7 @@ import type { AnyNode, Graph, HostTensor } from "@mp/graph";
 import { resolveBindings } from "@mp/graph/internal";
 import type { TfjsBinding } from "../load/index.js";
 import { SessionProgram } from "../session/session-program.js";
-import { upload } from "../session/uploaded.js";
+import { upload } from "../session/upload.js";
 
 type Tensors = Readonly<Record<string, HostTensor>>;
 

@@ -6,15 +6,15 @@ import { MpError } from "@mp/graph";
 import type { NodeInit } from "../graph/node-def.js";
 import { SavedModelSchema } from "../proto/saved_model_pb.js";
 
-/** The tag that identifies the graph in its SavedModel. */
+/** The tag that selects the graph in the SavedModel. */
 export const TAG = "mp";
 
-/** A GraphDef version since which the meaning of these ops has not changed; TensorFlow reads it from 2.9 on. */
+/** A GraphDef version since which no used op has changed its meaning; TensorFlow 2.9 and later read it. */
 const GRAPH_VERSION = 1087;
 
 /**
- * Encodes a `saved_model.pb` with one graph. It has no checkpoint and no signature, because nodes are fed and fetched
- * by name.
+ * Encodes a `saved_model.pb` with one graph. It needs no checkpoint and no signature, because nodes are fed
+ * and fetched by name.
  */
 function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
   return toBinary(
@@ -32,7 +32,7 @@ function encodeSavedModel(nodes: readonly NodeInit[]): Uint8Array {
 }
 
 /**
- * Writes the model to a temporary folder for as long as `use` runs.
+ * Writes the nodes as a SavedModel to a temporary folder, calls `use` with the folder and removes it.
  * @throws MP_BACKEND_FAILED if the temporary folder cannot be written
  */
 export async function withSavedModel<R>(nodes: readonly NodeInit[], use: (folder: string) => R): Promise<R> {

@@ -3,7 +3,7 @@ import { type Graph, MpError } from "@mp/graph";
 const NODE = /\{\{(?:function_)?node ([^}]+)\}\}/;
 const OUT_OF_MEMORY = /OOM when allocating|Resource exhausted|RESOURCE_EXHAUSTED|failed to allocate/i;
 
-/** An error for a failure of the engine, with the first line of its message, which tells what went wrong. */
+/** Makes an error of a failure of the engine, with the first line of the engine's message. */
 export function engineFailure(what: string, cause: unknown): MpError {
   const said = cause instanceof Error ? cause.message : String(cause);
   const [, node] = NODE.exec(said) ?? [];
@@ -16,7 +16,7 @@ export function engineFailure(what: string, cause: unknown): MpError {
   });
 }
 
-/** Adds to an engine's failure the graph's node and the line of user code that created it. */
+/** Adds to an engine's failure the graph node, and the line of user code that created the node. */
 export function explainFailure(
   error: unknown,
   graph: Graph,

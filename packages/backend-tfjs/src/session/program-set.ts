@@ -13,14 +13,14 @@ interface Loaded {
 }
 
 /**
- * The programs that share variables. Variables belong to a session, and a session's graph cannot grow; so a new
- * program makes the set load a new session, and the variables' values move there from the old one.
+ * Programs that share variables. Variables belong to a session, and a session's graph cannot grow. So for a
+ * new program the set loads a new session, and moves the variables' values there from the old session.
  */
 export class ProgramSet {
   readonly #binding: TfjsBinding;
   readonly #slots: ReadonlyMap<string, ValueType>;
   readonly #keys: ReadonlyMap<string, string>;
-  /** Values of the slots, as long as no session holds them. */
+  /** Values of the slots while no session holds them. */
   readonly #initial: Map<string, HostTensor>;
   readonly #programs = new Set<Program>();
   #loaded: Loaded | undefined;
@@ -39,12 +39,12 @@ export class ProgramSet {
     return [...this.#slots.values()].reduce((sum, type) => sum + byteLength(type), 0);
   }
 
-  /** A prefix for the names of a new program's nodes. */
+  /** A prefix, unique in this set, for the node names of a new program. */
   nextScope(): string {
     return `program${this.#count++}`;
   }
 
-  /** The name of the handle of a slot's variable. */
+  /** The name of the variable handle of a slot. */
   handle(slot: string): string {
     return handleName(this.#key(slot));
   }
@@ -53,14 +53,14 @@ export class ProgramSet {
     this.#programs.add(program);
   }
 
-  /** Removes a program; its nodes stay in the session until a new one is loaded. */
+  /** Removes a program. Its nodes stay in the session until another session is loaded. */
   remove(program: Program): void {
     this.#programs.delete(program);
     if (this.#programs.size > 0) return;
     this.#unload();
   }
 
-  /** Runs a program. @returns the numbers of the result tensors */
+  /** Runs a program. @returns the ids of the result tensors */
   async run(program: Program, inputs: readonly number[]): Promise<readonly number[]> {
     const { session } = await this.#ready(program);
     const fed = program.inputs.flatMap(({ node }) => node ?? []);
@@ -129,13 +129,13 @@ export class ProgramSet {
     }
   }
 
-  /** Drops a program that TensorFlow refuses. The others keep their session; this one gives the same error again. */
+  /** Drops a program that TensorFlow refuses, so that others keep their session. @returns the error */
   #drop(program: Program, error: unknown): unknown {
     this.#programs.delete(program);
     return error;
   }
 
-  /** Loads a session with these programs in place of the last one, which stays as it is if TensorFlow refuses. */
+  /** Loads a session with these programs in place of the current session, which stays if TensorFlow refuses. */
   async #load(programs: ReadonlySet<Program>): Promise<Loaded> {
     const types = [...this.#slots].map(([slot, type]) => [this.#key(slot), type] as const);
     // Constants with equal content share one entry, whichever program has them.
@@ -159,7 +159,7 @@ export class ProgramSet {
     return next;
   }
 
-  /** Moves the slots' values into the variables of the next session, from the last one or from the host. */
+  /** Moves the slots' values to the variables of the next session, from the last session or from the host. */
   #move(next: Loaded): void {
     const keys = [...this.#keys.values()];
     const last = this.#loaded;
@@ -193,7 +193,7 @@ export class ProgramSet {
     }
   }
 
-  /** Frees a session that no program uses any more; the host keeps the values for the next one. */
+  /** Frees the session when no program is left; the host keeps the slots' values for the next session. */
   #unload(): void {
     if (this.#loaded === undefined) return;
     for (const [slot, value] of this.read([...this.#slots.keys()])) this.#initial.set(slot, value);
@@ -212,7 +212,7 @@ export class ProgramSet {
   }
 }
 
-/** Fetches variables. @returns the addon's numbers for their values; variables without elements have none */
+/** Fetches variables. @returns the addon's tensor ids by key; variables without elements have none */
 function fetchAll({ session, variables }: Loaded, keys: readonly string[]): ReadonlyMap<string, number> {
   const full = keys.flatMap((key) => {
     const read = variables.get(key)?.read;
@@ -223,7 +223,7 @@ function fetchAll({ session, variables }: Loaded, keys: readonly string[]): Read
   return new Map(full.map(([key], index) => [key, ids[index] as number]));
 }
 
-/** Writes the variables with these keys from the given tensors; variables without elements need none. */
+/** Writes tensors to the variables with these keys; variables without elements need no tensor. */
 function assignAll(
   { session, variables }: Loaded,
   keys: readonly string[],

@@ -4,7 +4,7 @@ import type { TfjsBinding } from "../load/index.js";
 import { lowerProgram, type Program } from "../lowerings/program.js";
 import { explainFailure } from "./engine-failure.js";
 import { ProgramSet } from "./program-set.js";
-import { empty, type Uploaded, wrapResult } from "./uploaded.js";
+import { empty, type Uploaded, wrapResult } from "./upload.js";
 
 export interface SessionOptions {
   readonly binding: TfjsBinding;
@@ -14,7 +14,7 @@ export interface SessionOptions {
 
 type Tensors = Readonly<Record<string, Uploaded>>;
 
-/** A program in the session of its state, or in a session of its own. A run is one call, which also commits. */
+/** A program in the session of its state, or in its own session. One engine call runs it and commits. */
 export class SessionProgram implements RunnableProgram<Uploaded> {
   readonly #binding: TfjsBinding;
   readonly #graph: Graph;

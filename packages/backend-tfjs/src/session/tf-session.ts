@@ -3,15 +3,15 @@ import type { TfjsBinding } from "../load/index.js";
 import { TAG, withSavedModel } from "../saved-model/write-saved-model.js";
 import { engineFailure } from "./engine-failure.js";
 
-/** The tensors to feed and to fetch, in order. TensorFlow prepares each combination only once. */
+/** Names to feed and to fetch, in order. TensorFlow prepares each combination of names only once. */
 export interface Signature {
   readonly fed: readonly string[];
   readonly fetched: readonly string[];
 }
 
 /**
- * One TensorFlow session with its graph and variables. It uses the addon's own functions, as tfjs-node's `predict`
- * does: any node can be fed and fetched, and no tensor passes through tfjs.
+ * One TensorFlow session with its graph and variables. It calls the addon's own functions, as tfjs-node's
+ * `predict` does: any node can be fed and fetched, and no tensor passes through tfjs.
  */
 export class TfSession {
   readonly #binding: TfjsBinding;
@@ -35,8 +35,8 @@ export class TfSession {
   }
 
   /**
-   * Runs the session. @returns ids of the results, for the caller to delete @throws MP_BACKEND_FAILED,
-   * MP_OUT_OF_MEMORY
+   * Runs the session. @returns ids of the result tensors, which the caller must delete @throws
+   * MP_BACKEND_FAILED, MP_OUT_OF_MEMORY
    */
   run({ fed, fetched }: Signature, tensorIds: readonly number[]): readonly number[] {
     if (this.#id === undefined) throw new Error("internal: the session has been disposed");
@@ -56,7 +56,7 @@ export class TfSession {
   }
 }
 
-/** Adds the port, which the addon requires in every name. */
+/** Adds `:0` to a name without a port, because the addon requires one. */
 function withPort(name: string): string {
   return name.includes(":") ? name : `${name}:0`;
 }

@@ -34,7 +34,7 @@ export class WireTensor {
   }
 }
 
-/** Copies host data into TensorFlow's memory. Not for tensors without elements, which are not transferred. */
+/** Copies host data into TensorFlow's memory. Tensors without elements must not be transferred. */
 export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor {
   const { dtype, shape } = wireType(value);
   const numbers: Readonly<Record<CarrierDType, number>> = {
@@ -46,15 +46,15 @@ export function wireTensor(binding: TfjsBinding, value: HostTensor): WireTensor 
   return new WireTensor(binding, { dtype: value.dtype, shape: value.shape }, id);
 }
 
-/** Offset that makes an array unaligned, so that TensorFlow copies it instead of keeping it in place. */
+/** Offset that makes an array unaligned, so that TensorFlow copies the data instead of using it in place. */
 const UNALIGNED_BYTES = 4;
 /** Largest size of the buffer that is reused for copies of a step's inputs; larger copies get their own. */
 const LARGEST_SCRATCH_BYTES = 64 * 2 ** 20;
 let scratch = new ArrayBuffer(0);
 
 /**
- * Copies data so that TensorFlow copies it once more before the call returns: JavaScript memory must not become part
- * of a variable, because TensorFlow frees variables on its own threads.
+ * Copies data in a way that makes TensorFlow copy it again before the call returns. JavaScript memory must
+ * not become part of a variable, because TensorFlow frees variables on its own threads.
  */
 function carrierCopy({ dtype, shape, data }: HostTensor): Carrier {
   const {

@@ -14,7 +14,7 @@ import { withTensorFlow } from "./installed-tensorflow.js";
 const carried = DTYPES.filter((dtype) => !dtype.startsWith("f8"));
 const shapes: readonly Shape[] = [[], [1], [2], [3], [2, 3], [5, 1, 3], [0], [2, 0, 3], [4, 64]];
 
-/** Bits of all kinds: every byte value, and so signaling NaNs, neighbors of both infinities and subnormals. */
+/** Data with every byte value, so also signaling NaNs, neighbors of both infinities and subnormals. */
 function filled(dtype: DType, shape: Shape, seed: number): HostTensor {
   const count = shape.reduce((product, size) => product * size, 1);
   const isBool = dtype === "bool";

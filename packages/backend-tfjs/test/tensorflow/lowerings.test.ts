@@ -22,7 +22,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { tfjs } from "../../src/index.js";
 import { withTensorFlow } from "./installed-tensorflow.js";
 
-/** One NaN for all, and no sign of zero, which the vocabulary leaves open except in data movement. */
+/** Makes all NaNs equal, and zeros of both signs: only data movement must keep the sign of a zero. */
 function comparable(values: Readonly<Record<string, HostTensor>>): unknown {
   const number = (dtype: DType, raw: number | bigint): unknown => {
     if (!isFloat(dtype) || typeof raw === "bigint") return raw;
@@ -108,6 +108,24 @@ await withTensorFlow((tf) => {
     await expectOracle("TopK", [i32([-(2 ** 31), 2 ** 31 - 1, 0, -1, 0])], { axis: 0, k: 5, largest });
   });
 
+  it.each([6, 7, 8])("broadcasts over %d axes that alternate, and normalizes the last", async (rank) => {
+    const along = (isLong: (axis: number) => boolean): Shape =>
+      Array.from({ length: rank }, (_, axis) => (isLong(axis) ? 2 : 1));
+    const [odd, even] = [counted(along((axis) => axis % 2 === 1)), counted(along((axis) => axis % 2 === 0))];
+    const whole = along(() => true);
+    for (const op of ["Add", "Sub", "Mul", "Max", "Less"] as const) await expectOracle(op, [odd, even], {});
+    for (const x of [odd, even]) await expectOracle("Expand", [x], { shape: whole });
+    const isLess = tensor(
+      Uint8Array.from({ length: 2 ** rank }, (_, at) => at % 2),
+      whole,
+      "bool",
+    );
+    await expectOracle("Where", [isLess, odd, even], {});
+    const axes = whole.flatMap((_, axis) => (axis % 2 === 0 ? [axis] : []));
+    await expectOracle("ReduceLogSumExp", [f32(Array(2 ** rank).fill(0), whole)], { axes, keepdims: true });
+    await expectOracle("Softmax", [f32(Array(2 ** rank).fill(1), whole)], { axis: rank - 1 });
+  });
+
   it("ArgMax and ArgMin: the first NaN, else the first of equals", async () => {
     for (const keepdims of [true, false]) {
       const rows = f32([1, nan, nan, 2, 2, 1, low, inf, inf], [3, 3]);
@@ -143,7 +161,7 @@ await withTensorFlow((tf) => {
   });
 
   it.each<"f16" | "bf16">(["f16", "bf16"])("integers become %s in one rounding", async (to) => {
-    // Ties of the half, and their neighbors, which f32 would round onto the ties.
+    // Ties of the half dtype, and their neighbors, which f32 would round onto the ties.
     const ties = [2 ** 24 + 2 ** 16, 2 ** 30 + 2 ** 22, 2 ** 11 + 1, 2 ** 11 + 3, 65519, 65520, 2 ** 31 - 2];
     const near = ties.flatMap((x) => [x - 1, x, x + 1]);
     await expectOracle("Cast", [i32([...near, ...near.map((x) => -x), -(2 ** 31)])], { to });
@@ -231,7 +249,7 @@ await withTensorFlow((tf) => {
   });
 
   it("sums and products are not regrouped", async () => {
-    // The optimizer knows the shapes of values read from a state, and so does most to them.
+    // The optimizer knows the shapes of values read from a state, so it rewrites those most.
     const slots = {
       x: f32([1, 3, -5, 7], [2, 2]),
       y: f32([1e8, 1e8, 1e8, 1e8], [2, 2]),

@@ -30,7 +30,7 @@ function residentBytes(field: "VmHWM" | "VmRSS"): number {
 await withTensorFlow((tf) => {
   if (!existsSync(PEAK.reset)) return;
 
-  /** In units of a layer's size, above what the process used before. */
+  /** Peak memory in units of a layer's size, without the memory that the process used before. */
   async function peak(lossOf: (x: Tensor) => Tensor): Promise<number> {
     const backend = await tfjs({ tf });
     const { graph } = traceInto([{ name: "x", role: "batch", type }], ([x]) => {

@@ -22,7 +22,7 @@ const bits = ({ data }: HostTensor): readonly number[] => [
   ...new Uint32Array(data.buffer, data.byteOffset, 2),
 ];
 
-/** Weights that the batch replaces when its flag says so. */
+/** Weights that the batch replaces if its flag is true. */
 function replacing(): Graph {
   const builder = new GraphBuilder();
   builder.input("w", pair, "parameter");

@@ -1,15 +1,11 @@
 import type { ProgramMemory } from "../pjrt/program-memory.js";
 import type { CompiledProgram } from "../pjrt/topology.js";
 import { readModule } from "./hlo-module.js";
-import { type Kernel, readKernels } from "./kernels.js";
+import { type Kernel, type ReadKernels, readKernels } from "./kernels.js";
 import type { Product } from "./products.js";
 
-/** What a compiler made of a graph. */
-export interface CompiledStep {
-  /** In the order in which they run. */
-  readonly kernels: readonly Kernel[];
-  /** Loops whose trips the compiler does not know: their kernels count once. */
-  readonly unknownLoops: number;
+/** A compiled graph: its kernels and the memory that it takes. */
+export interface CompiledStep extends ReadKernels {
   readonly memory: ProgramMemory;
 }
 
@@ -17,25 +13,25 @@ export function readCompiled({ module, memory }: CompiledProgram): CompiledStep 
   return { ...readKernels(readModule(module.bytes, module.format)), memory };
 }
 
-/** Products of the same types. */
+/** The matrix products and convolutions that have the same kind and types. */
 export interface ProductGroup extends Omit<Product, "flops"> {
   readonly count: number;
-  /** Of all of them. */
+  /** Sum over all products of the group. */
   readonly flops: number;
 }
 
-/** A compiled step in numbers; a loop's kernels count once a trip. */
+/** Figures of a compiled step. Kernels in a loop count once per trip. */
 export interface StepFigures {
   readonly kernels: number;
   readonly kernelsByKind: Readonly<Record<string, number>>;
-  /** Operations that share a kernel with others. */
+  /** Number of operations that share a kernel with other operations. */
   readonly fusedNodes: number;
   readonly bytes: number;
-  /** Bytes that each device has after exchanges between devices, by their kind, such as `all-reduce`. */
+  /** Bytes that each device holds after an exchange between devices, by opcode, such as `all-reduce`. */
   readonly exchangedBytes: Readonly<Record<string, number>>;
   readonly memory: ProgramMemory;
   readonly products: readonly ProductGroup[];
-  /** Casts between floats that the kernels contain, such as `f32 -> bf16`. */
+  /** Number of casts between float types in the kernels, by type, such as `f32 -> bf16`. */
   readonly casts: Readonly<Record<string, number>>;
   readonly unknownLoops: number;
 }
@@ -61,7 +57,7 @@ export function stepFigures({ kernels, memory, unknownLoops }: CompiledStep): St
   };
 }
 
-/** Sums by name, the largest first. */
+/** Adds up the counts of each name; the largest sum comes first. */
 function tally(
   entries: readonly (readonly [name: string, count: number])[],
 ): Readonly<Record<string, number>> {
@@ -81,7 +77,7 @@ function groupProducts(kernels: readonly Kernel[]): readonly ProductGroup[] {
   return [...groups.values()].sort((one, other) => other.flops - one.flops);
 }
 
-/** `bf16 × bf16 → f32`, with what it sums in where that is not the result's type. */
+/** Formats a product as `bf16 × bf16 → f32`, and adds the type in which it is summed if that differs. */
 export function formatProduct({
   operands,
   sum,

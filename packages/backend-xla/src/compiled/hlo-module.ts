@@ -1,59 +1,53 @@
-/** A compiled program as XLA describes it: computations of instructions, of which some run other computations. */
+/** A compiled program in XLA's form. A computation is a list of instructions, which may run further computations. */
 import { type Message, messageAt, messagesAt, numberAt, numbersAt, readMessage, textAt } from "./protobuf.js";
 import { type HloShape, readShape } from "./shape.js";
 
 export interface HloInstruction {
-  readonly name: string;
-  /** XLA's, such as `dot`, `fusion`, `custom-call`. */
+  /** XLA's name of the operation, such as `dot`, `fusion`, `custom-call`. */
   readonly opcode: string;
   readonly shape: HloShape;
   readonly operands: readonly HloInstruction[];
   /** The instructions of the same computation that read this one. */
   readonly users: readonly HloInstruction[];
-  /** The computations that it runs: a fusion's nodes; a loop's body, then its condition. */
+  /** The computations that the instruction runs: a fusion's nodes; a loop's body, then its condition. */
   readonly called: readonly HloComputation[];
-  /** A `parameter`'s position among those of its computation. */
+  /** For a `parameter`, its index among the parameters of the computation. */
   readonly parameter: number;
-  /** The position that a `get-tuple-element` reads. */
+  /** For a `get-tuple-element`, the index of the element. */
   readonly element: number;
-  /** A fusion's kind. */
+  /** For a fusion, its kind, such as `kLoop`. */
   readonly kind: string;
-  /** A `custom-call`'s function. */
+  /** For a `custom-call`, the function that it calls. */
   readonly target: string;
-  /** What the GPU's compiler notes about it, as JSON. */
+  /** Settings that the GPU compiler chose for the instruction, as JSON. */
   readonly config: string;
-  /** The message, for what few instructions have. */
+  /** The instruction's protobuf message, for fields that few instructions have. */
   readonly message: Message;
 }
 
 export interface HloComputation {
-  readonly name: string;
-  /** In an order in which each stands after its operands. */
+  /** Instructions in topological order: operands come first. */
   readonly instructions: readonly HloInstruction[];
-  /** The instruction whose value is the computation's. */
+  /** The instruction whose value the computation returns. */
   readonly root: HloInstruction;
 }
 
-/** The computation that runs when the program does. */
-export interface HloModule {
-  readonly entry: HloComputation;
-}
-
 /**
- * @param format of the bytes, as the plugin names it: `hlo` or `hlo_with_config`
+ * Reads the computation that a run of a compiled program begins with.
+ * @param format the plugin's name for the format of the bytes: `hlo` or `hlo_with_config`
  * @throws Error for bytes that are no module
  */
-export function readModule(bytes: Uint8Array, format: string): HloModule {
+export function readModule(bytes: Uint8Array, format: string): HloComputation {
   const outer = readMessage(bytes);
   const message = format === "hlo_with_config" ? messageAt(outer, 1) : outer;
   const computations = new Map<number, HloComputation>();
-  // Those that are called stand before their callers.
+  // Called computations come before their callers.
   for (const part of messagesAt(message, 3)) {
     computations.set(numberAt(part, 5), readComputation(part, computations));
   }
   const entry = computations.get(numberAt(message, 6)) ?? [...computations.values()].at(-1);
   if (entry === undefined) throw new Error("internal: a compiled module without computations");
-  return { entry };
+  return entry;
 }
 
 function readComputation(message: Message, known: ReadonlyMap<number, HloComputation>): HloComputation {
@@ -68,12 +62,11 @@ function readComputation(message: Message, known: ReadonlyMap<number, HloComputa
   const instructions = [...byId.values()];
   const root = byId.get(numberAt(message, 6)) ?? instructions.at(-1);
   if (root === undefined) throw new Error("internal: a computation without instructions");
-  return { name: textAt(message, 1), instructions, root };
+  return { instructions, root };
 }
 
 function readInstruction(message: Message): Omit<HloInstruction, "operands" | "called" | "users"> {
   return {
-    name: textAt(message, 1),
     opcode: textAt(message, 2),
     shape: readShape(messageAt(message, 3)),
     parameter: numberAt(message, 9),

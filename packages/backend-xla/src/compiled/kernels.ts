@@ -1,27 +1,26 @@
 /** The kernels that a compiled program runs. */
-import type { HloComputation, HloInstruction, HloModule } from "./hlo-module.js";
+import type { HloComputation, HloInstruction } from "./hlo-module.js";
 import { kernelProducts, type Product } from "./products.js";
 import { isFloatType } from "./shape.js";
 import { kernelBytes } from "./traffic.js";
 
 export interface Kernel {
-  readonly name: string;
-  /** What it is: `fusion kLoop`, `fusion __triton_gemm`, `call __cublas$lt$matmul`, `copy`. */
+  /** Kind of kernel: `fusion kLoop`, `fusion __triton_gemm`, `call __cublas$lt$matmul`, `copy`. */
   readonly kind: string;
-  /** How often it runs in a step. */
+  /** The number of times that the kernel runs in a step. */
   readonly times: number;
-  /** Operations in it that would be kernels by themselves. */
+  /** Number of operations fused into the kernel. */
   readonly nodes: number;
-  /** Bytes that one run moves. */
+  /** Bytes that one run of the kernel reads and writes. */
   readonly bytes: number;
-  /** Bytes that each device has after an exchange between devices, such as an `all-reduce`; 0 for other kernels. */
+  /** Bytes that each device holds after an exchange with other devices, such as an `all-reduce`; else 0. */
   readonly exchangedBytes: number;
   readonly products: readonly Product[];
-  /** Casts between floats in it, such as `f32 -> bf16`. */
+  /** Casts between float types in the kernel, such as `f32 -> bf16`. */
   readonly casts: readonly string[];
 }
 
-/** What takes no time of a device. */
+/** Opcodes that take no device time. */
 const FREE = new Set([
   "parameter",
   "constant",
@@ -39,13 +38,14 @@ const FREE = new Set([
 const CALLS = new Set(["call", "conditional", "async-start"]);
 
 export interface ReadKernels {
+  /** Kernels in the order in which they run. */
   readonly kernels: readonly Kernel[];
-  /** Loops whose trips the compiler does not know: their bodies count once. */
+  /** Number of loops whose trip count the compiler does not know; kernels in them count once. */
   readonly unknownLoops: number;
 }
 
-/** The kernels of a step in the order in which they run. Of a choice, all branches count. */
-export function readKernels({ entry }: HloModule): ReadKernels {
+/** Lists the kernels of a step in the order in which they run. All branches of a conditional are included. */
+export function readKernels(entry: HloComputation): ReadKernels {
   const kernels: Kernel[] = [];
   let unknownLoops = 0;
   const visit = ({ instructions }: HloComputation, times: number): void => {
@@ -54,7 +54,7 @@ export function readKernels({ entry }: HloModule): ReadKernels {
       if (opcode === "while") {
         const trips = knownTrips(instruction);
         if (trips === undefined) unknownLoops++;
-        // With known trips the host counts them, and the condition does not run.
+        // With a known trip count the host counts the trips, and the condition does not run.
         for (const computation of trips === undefined ? called : called.slice(0, 1))
           visit(computation, times * (trips ?? 1));
       } else if (CALLS.has(opcode)) {
@@ -69,13 +69,11 @@ export function readKernels({ entry }: HloModule): ReadKernels {
 const isKernel = ({ opcode, target }: HloInstruction): boolean =>
   !FREE.has(opcode) && !/-(done|update)$/.test(opcode) && target !== "AllocateBuffer";
 
-/** Exchanges between devices. */
 const EXCHANGE = /^(all-reduce|all-gather|all-to-all|reduce-scatter|collective-(permute|broadcast))$/;
 
 function readKernel(instruction: HloInstruction, times: number): Kernel {
   const inner = allNodes(instruction);
   return {
-    name: instruction.name,
     kind: kindOf(instruction),
     times,
     nodes: inner.length,
@@ -86,7 +84,9 @@ function readKernel(instruction: HloInstruction, times: number): Kernel {
   };
 }
 
-/** The operations of a fusion, or the one that is a kernel by itself. */
+/**
+ * Lists the operations of a fusion, or the instruction itself if it is none, without those that take no device time.
+ */
 function allNodes(instruction: HloInstruction): readonly HloInstruction[] {
   if (instruction.opcode !== "fusion") return FREE.has(instruction.opcode) ? [] : [instruction];
   return instruction.called.flatMap(({ instructions }) => instructions.flatMap(allNodes));
@@ -99,7 +99,7 @@ function kindOf({ opcode, target, kind, config }: HloInstruction): string {
   return `fusion ${own?.kind ?? kind}`;
 }
 
-/** Rounding to fewer bits is a cast too. */
+/** Describes an instruction that casts between floats, as a list of one; else an empty list. */
 function castOf({ opcode, shape, operands }: HloInstruction): readonly string[] {
   const from = operands[0]?.shape.type ?? "";
   if (opcode === "reduce-precision") return [`${from} -> ${from} with fewer bits`];

@@ -1,19 +1,19 @@
-/** The matrix products and convolutions of a compiled program, with the types that they are computed in. */
-import type { HloComputation, HloInstruction } from "./hlo-module.js";
+/** The matrix products and convolutions of a compiled program, with the types in which they are computed. */
+import type { HloInstruction } from "./hlo-module.js";
 import { messageAt, numberAt, numbersAt } from "./protobuf.js";
 import { countOf, type HloShape } from "./shape.js";
 
 export interface Product {
-  /** `dot`, `convolution`, or the library's function. */
+  /** `dot`, `convolution`, or the name of a library's function. */
   readonly kind: string;
   /** Types of the operands, by XLA's names. */
   readonly operands: readonly string[];
-  /** The type of its sums. */
+  /** The type in which terms are summed. */
   readonly sum: string;
   readonly result: string;
-  /** Whether the device may round operands in f32 to TF32. */
+  /** Whether the device may round f32 operands to TF32. */
   readonly mayUseTf32: boolean;
-  /** Multiplications and additions. */
+  /** Number of multiplications and additions. */
   readonly flops: number;
 }
 
@@ -21,34 +21,32 @@ const TRITON = /"kind":"__triton/;
 const LIBRARIES = /gemm|matmul|conv|fmha/i;
 const HALVES: readonly string[] = ["f16", "bf16"];
 
-/** XLA's numbers of the precision HIGHEST and of the algorithm that computes in f32. */
+/** XLA's number for the precision HIGHEST. */
 const HIGHEST = 2;
+/** XLA's number for the product algorithm that computes in f32. */
 const F32_ALGORITHM = 11;
 
-/** The products that a kernel computes, also within a fusion. */
+/** Returns the products that a kernel computes, including those inside a fusion. */
 export function kernelProducts(kernel: HloInstruction): readonly Product[] {
   if (kernel.opcode === "fusion") {
-    const products = kernel.called.flatMap(computationProducts);
+    const products = kernel.called.flatMap(({ instructions }) => instructions.flatMap(kernelProducts));
     return TRITON.test(kernel.config) ? products.map(withWideSums) : products;
   }
   if (kernel.opcode === "custom-call") return LIBRARIES.test(kernel.target) ? [libraryProduct(kernel)] : [];
   return isProduct(kernel) ? [ownProduct(kernel)] : [];
 }
 
-const computationProducts = ({ instructions }: HloComputation): readonly Product[] =>
-  instructions.flatMap(kernelProducts);
-
 const isProduct = ({ opcode }: HloInstruction): boolean =>
   opcode === "dot" || opcode === "scaled-dot" || opcode === "convolution";
 
-/** A product that XLA writes a kernel for. */
+/** A product for which XLA itself writes a kernel. */
 function ownProduct(product: HloInstruction): Product {
   const { opcode, shape } = product;
-  const flops = opcode === "convolution" ? convolutionFlops(product) : dotFlops(product, shape, 30);
+  const flops = opcode === "convolution" ? convolutionFlops(product) : dotFlops(product);
   return { ...typesOf(product, shape), kind: opcode, mayUseTf32: mayUseTf32(product), flops };
 }
 
-/** A product that a library computes. */
+/** A product that a library's function computes. */
 function libraryProduct(call: HloInstruction): Product {
   const result = call.shape.parts[0] ?? call.shape;
   const types = typesOf(call, result);
@@ -66,7 +64,7 @@ function libraryProduct(call: HloInstruction): Product {
   };
 }
 
-/** Tensor cores sum products of halves in f32, whatever the result is rounded to. */
+/** Sets the sum type of products of half dtypes to f32, in which tensor cores sum whatever the result type. */
 const withWideSums = <T extends Pick<Product, "operands" | "sum">>(product: T): T =>
   product.operands.every((type) => HALVES.includes(type)) ? { ...product, sum: "f32" } : product;
 
@@ -84,7 +82,7 @@ function mayUseTf32(product: HloInstruction): boolean {
   const precision = messageAt(product.message, 51);
   const algorithm = numberAt(precision, 2);
   if (algorithm !== 0) return isF32(product) && algorithm !== F32_ALGORITHM;
-  // What a library adds to the product, such as a bias, asks for nothing.
+  // Further operands of a library call, such as a bias, have no precision.
   const asked = numbersAt(precision, 1).slice(0, 2);
   return isF32(product) && !(asked.length > 0 && asked.every((each) => each === HIGHEST));
 }
@@ -111,11 +109,10 @@ function mayCallUseTf32(call: HloInstruction): boolean {
 
 const sizesOf = (operand: HloInstruction | undefined): readonly number[] => operand?.shape.sizes ?? [];
 
-/** @param field of the instruction's message that holds the axes */
-function dotFlops({ message, operands }: HloInstruction, result: HloShape, field: number): number {
-  const summed = numbersAt(messageAt(message, field), 1);
+function dotFlops({ message, operands, shape }: HloInstruction): number {
+  const summed = numbersAt(messageAt(message, 30), 1);
   const left = sizesOf(operands[0]);
-  return 2 * countOf(result.sizes) * countOf(summed.map((axis) => left[axis] ?? 1));
+  return 2 * countOf(shape.sizes) * countOf(summed.map((axis) => left[axis] ?? 1));
 }
 
 function callFlops(call: HloInstruction, result: HloShape): number {
@@ -124,15 +121,15 @@ function callFlops(call: HloInstruction, result: HloShape): number {
   return 2 * countOf(result.sizes) * countOf(summed.map((axis) => left[Number(axis)] ?? 1));
 }
 
-/** Two products of [batch, time, heads, size] and the keys; five in the gradient, which computes the scores again. */
+/** Counts attention's products with the query [batch, time, heads, size]: two, or five in a gradient. */
 function attentionFlops({ target, operands }: HloInstruction): number {
   const [query, key] = [sizesOf(operands[0]), sizesOf(operands[1])];
   return (/Backward/.test(target) ? 10 : 4) * countOf(query) * (key[1] ?? 0);
 }
 
 /**
- * Every element of the output takes a product with every element of the kernel that makes its feature. The output of
- * the convolution is an operand of its gradients, and its kernel is the result of the second.
+ * Counts, for each output element, one multiplication and one addition per kernel element of its channel. For
+ * both gradients the forward output is an operand; for the kernel's gradient the kernel is the result.
  */
 function convolutionFlops({ target, message, shape, operands }: HloInstruction): number {
   const first = shape.parts[0] ?? shape;

@@ -1,7 +1,7 @@
-/** Types of values in a compiled module, which are XLA's. */
+/** Value types of a compiled module, by XLA's names. */
 import { type Message, messagesAt, numberAt, numbersAt } from "./protobuf.js";
 
-/** XLA's primitive types by their numbers, with the bits of an element. */
+/** XLA's primitive types by number, with the bits per element. */
 const TYPES: Readonly<Record<number, readonly [name: string, bits: number]>> = {
   1: ["pred", 8],
   2: ["s8", 8],
@@ -31,11 +31,11 @@ export interface HloShape {
   readonly sizes: readonly number[];
   /** The values of a tuple. */
   readonly parts: readonly HloShape[];
-  /** Memory of the value; parts included. */
+  /** Bytes of memory that the value takes, including the parts of a tuple. */
   readonly bytes: number;
 }
 
-/** A `ShapeProto`. */
+/** Reads a `ShapeProto` message. */
 export function readShape(message: Message): HloShape {
   const number = numberAt(message, 2);
   const parts = messagesAt(message, 4).map(readShape);

@@ -20,7 +20,7 @@ function instruction(
   parts: Parts = {},
 ) {
   const made: HloInstruction & { readonly users: HloInstruction[] } = {
-    ...{ name: opcode, opcode, shape: own, operands, users: [], called: [], parameter: 0, element: 0 },
+    ...{ opcode, shape: own, operands, users: [], called: [], parameter: 0, element: 0 },
     ...{ kind: "", target: "", config: "", message: new Map() },
     ...parts,
   };
@@ -38,7 +38,7 @@ function fusion(
   const outer = operands.map((own, index) => parameter(index, own));
   const inner = operands.map((own, index) => parameter(index, own));
   const root = body(inner);
-  const called: HloComputation = { name: "fused", instructions: [...inner, root], root };
+  const called: HloComputation = { instructions: [...inner, root], root };
   return instruction("fusion", root.shape, outer, { called: [called] });
 }
 

@@ -1,15 +1,15 @@
 /**
- * The bytes that a kernel moves between the device's memory and its cores: each operand once and each result once, as
- * if nothing stayed in a cache from one kernel to the next. Views are free. Of an operand that is only sliced or
- * gathered from, and of a result that is updated in place, the part that is touched counts.
+ * The bytes that a kernel moves between the device's memory and its cores. Each operand is read once and each
+ * result written once, as if nothing stayed in a cache between kernels. Views are free. If a kernel only
+ * slices or gathers from an operand, or updates a result in place, only the elements that it touches count.
  */
 import type { HloInstruction } from "./hlo-module.js";
 import { countOf, type HloShape } from "./shape.js";
 
-/** Operations that read as much of their first operand as is read of their result. */
+/** Operations that read only as many elements of the first operand as the needed part of the result has. */
 const PARTIAL = new Set(["slice", "dynamic-slice", "gather"]);
 const VIEWS = new Set(["bitcast", "get-tuple-element", "tuple", "optimization-barrier"]);
-/** Operations that read all of their operands for any part of their result, even where both are of one size. */
+/** Operations that read whole operands for any part of the result, even if sizes are equal. */
 const WHOLE = new Set([
   "concatenate",
   "convolution",
@@ -34,7 +34,7 @@ function readBy(kernel: HloInstruction, operand: HloInstruction): number {
   return operand.shape.bytes * Math.min(1, part);
 }
 
-/** The part of a value in a fusion that the fusion's results need. */
+/** Returns which fraction (0 to 1) of a value inside a fusion the results of the fusion need. */
 function neededPart(value: HloInstruction): number {
   if (value.users.length === 0) return 1;
   const part =
@@ -46,8 +46,8 @@ function neededPart(value: HloInstruction): number {
 const known = new WeakMap<HloInstruction, number>();
 
 /**
- * The part of an operand that an operation needs.
- * @param needed the part of its result that is needed
+ * Returns which fraction of its operand `value` an operation reads.
+ * @param needed returns which fraction of an operation's result is needed
  */
 function partOf(
   user: HloInstruction,
@@ -63,7 +63,7 @@ function partOf(
   return VIEWS.has(opcode) || (from === to && !WHOLE.has(opcode)) ? needed(user) : 1;
 }
 
-/** The part of a fusion's operand that its nodes need. */
+/** Returns which fraction of an operand the operations inside a fusion need. */
 function partInside(fusion: HloInstruction, value: HloInstruction): number {
   const inner = fusion.called[0]?.instructions ?? [];
   return inner
@@ -77,15 +77,15 @@ function written(result: HloInstruction): number {
   const inner = result.opcode === "fusion" ? result.called[0]?.root : undefined;
   if (inner !== undefined) return written(inner);
   if (VIEWS.has(result.opcode)) return result.operands.reduce((sum, operand) => sum + written(operand), 0);
-  // Memory that a library works in is no result.
+  // A library's scratch memory is not a result.
   const results = result.shape.parts.length > 0 ? result.shape.parts : [result.shape];
   const isScratch = (type: string): boolean => result.opcode === "custom-call" && /^[su]8$/.test(type);
   return results.reduce((sum, { type, bytes }) => sum + (isScratch(type) ? 0 : bytes), 0);
 }
 
 /**
- * Bytes that an operation moves for the part of its first operand that it changes in place; undefined where it
- * changes none, or makes a changed copy, which later nodes of a fusion read.
+ * Returns the bytes that an operation moves to change part of its first operand in place. Undefined for other
+ * operations, such as one whose changed copy other operations of the fusion read.
  */
 function changedPart({ opcode, operands, users }: HloInstruction): number | undefined {
   if (!isStored(operands[0]) || !users.every(({ opcode: reader }) => VIEWS.has(reader))) return undefined;
@@ -95,7 +95,7 @@ function changedPart({ opcode, operands, users }: HloInstruction): number | unde
   return undefined;
 }
 
-/** Whether a value is in memory before the kernel runs: an operand of a fusion. */
+/** Whether a value is already in memory when the kernel starts, as the operands of a fusion are. */
 function isStored(value: HloInstruction | undefined): boolean {
   if (value === undefined) return false;
   if (value.opcode === "bitcast") return isStored(value.operands[0]);

@@ -1,22 +1,23 @@
-import type { CompiledStep, Product } from "../compiled/index.js";
+import type { CompiledStep } from "../compiled/compiled-step.js";
+import type { Product } from "../compiled/products.js";
 import type { PublishedRates, RatedType } from "./gpu-target-table.js";
 
 /**
- * Times that a device's published rates allow. They are computed, not measured: bounds below which a step does not get
- * while its kernels move their bytes through the device's memory, never a speed.
+ * Lower bounds of a step's time at the rates that the device's maker publishes, for kernels that move all
+ * their bytes through the device's memory. These times are computed, not measured.
  */
 export interface StepBound {
-  /** All bytes at the published bandwidth. */
+  /** Time to move all bytes at the published bandwidth. */
   readonly bytesMs: number;
-  /** All products at the published rate of their types. */
+  /** Time for all products at the published rates of their operand types. */
   readonly productsMs: number;
-  /** For each kernel, the longer of both. */
+  /** Sum, over all kernels, of the longer of the kernel's two times. */
   readonly boundMs: number;
 }
 
 const MILLI = 1000;
 
-/** The time that a step's bytes and products take at published rates; no step takes less. */
+/** Computes the least time for a step's bytes and products at the published rates. */
 export function stepBound({ kernels }: CompiledStep, rates: PublishedRates): StepBound {
   const bound = { bytesMs: 0, productsMs: 0, boundMs: 0 };
   for (const { times, bytes, products } of kernels) {
@@ -29,13 +30,13 @@ export function stepBound({ kernels }: CompiledStep, rates: PublishedRates): Ste
   return bound;
 }
 
-/** No time for types that the device's maker publishes no rate for. */
+/** The time of a product at the published rate; 0 if no rate is published for its operand type. */
 function productMs({ operands, flops, mayUseTf32 }: Product, { flopsPerSecond }: PublishedRates): number {
   const rate = flopsPerSecond[ratedType(operands, mayUseTf32)];
   return rate === undefined ? 0 : (flops * MILLI) / rate;
 }
 
-/** The slowest type of the operands. */
+/** The type among the operands that has the lowest rate. */
 function ratedType(operands: readonly string[], mayUseTf32: boolean): RatedType {
   if (mayUseTf32) return "tf32";
   if (operands.includes("f32")) return "f32";

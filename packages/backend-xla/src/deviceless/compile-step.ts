@@ -1,17 +1,16 @@
 import type { Backend } from "@mp/graph";
-import { invalid } from "@mp/graph/internal";
-import { type StepFigures, stepFigures } from "../compiled/index.js";
+import { type StepFigures, stepFigures } from "../compiled/compiled-step.js";
 import { type StepBound, stepBound } from "./bound.js";
-import { type CompiledGraph, type DevicelessOptions, deviceless } from "./deviceless.js";
+import { compileLast, type DevicelessOptions } from "./deviceless.js";
 import { GPU_TARGETS } from "./gpu-target-table.js";
 
-/** A training step as it was compiled for a GPU. */
+/** Figures and time bounds of a training step compiled for a GPU. */
 export interface StepForGpu extends StepFigures, StepBound {
   /** The GPU's full name. */
   readonly gpu: string;
-  /** Nodes of the step's graph. */
+  /** Number of nodes in the graph of the step. */
   readonly nodes: number;
-  /** Milliseconds from the graph to the compiled program. */
+  /** Milliseconds to write and compile the program. */
   readonly compileMs: number;
 }
 
@@ -29,25 +28,17 @@ export interface StepForGpu extends StepFigures, StepBound {
  * @throws MP_BACKEND_UNAVAILABLE without the compiler, naming the remedy
  */
 export async function compileStep(
-  options: Omit<DevicelessOptions, "onCompiled">,
+  options: DevicelessOptions,
   train: (backend: Backend) => Promise<void>,
 ): Promise<StepForGpu> {
-  const compiled: CompiledGraph[] = [];
-  const backend = await deviceless({ ...options, onCompiled: (graph) => compiled.push(graph) });
-  try {
-    await train(backend);
-  } finally {
-    await backend.dispose();
-  }
-  // The programs before it make the initial state.
-  const last = compiled.at(-1);
-  if (last === undefined) throw invalid("compileStep: train must call a trainer's step");
+  // Earlier programs make the initial state.
+  const { graph, step, compileMs } = await compileLast(options, train);
   const { name, published } = GPU_TARGETS[options.target];
   return {
     gpu: name,
-    nodes: last.graph.nodes.length,
-    compileMs: last.compileMs,
-    ...stepFigures(last.step),
-    ...stepBound(last.step, published),
+    nodes: graph.nodes.length,
+    compileMs,
+    ...stepFigures(step),
+    ...stepBound(step, published),
   };
 }

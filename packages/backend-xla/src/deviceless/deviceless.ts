@@ -1,53 +1,49 @@
 import { type Backend, type Graph, type HostTensor, type ValueType, zeros } from "@mp/graph";
 import { defineBackend } from "@mp/graph/backend";
-import { checks, readOptions, withDefault } from "@mp/graph/internal";
-import { type CompiledStep, readCompiled } from "../compiled/index.js";
+import { checks, invalid, readOptions, withDefault } from "@mp/graph/internal";
+import { type CompiledStep, readCompiled } from "../compiled/compiled-step.js";
 import { compileProducts, DEVICE_FLAGS } from "../flags.js";
 import { locateCompiler } from "../library.js";
-import { expectFlashDevice } from "../manifest.js";
+import { compilerManifest, expectFlashDevice } from "../manifest.js";
 import { writeModule } from "../module.js";
+import { Packing } from "../packing.js";
 import { type Flags, loadPlugin } from "../pjrt/index.js";
 import { Topology } from "../pjrt/topology.js";
-import { StateLayout } from "../state-layout.js";
-import { devicelessManifest } from "./deviceless-manifest.js";
 import { GPU_TARGETS, type GpuTargetName } from "./gpu-target-table.js";
 import { targetConfig } from "./target-config.js";
 
-/** A graph that was compiled for a GPU that is not here. */
+/** A graph compiled for a GPU that this machine need not have. */
 export interface CompiledGraph {
   readonly graph: Graph;
   readonly step: CompiledStep;
-  /** Milliseconds from the graph to the compiled program. */
+  /** Milliseconds to write and compile the program. */
   readonly compileMs: number;
 }
 
 export interface DevicelessOptions {
   /** The GPU, by its name in `GPU_TARGETS`. */
   readonly target: GpuTargetName;
-  /** Called with each graph once it is compiled. */
-  readonly onCompiled: (compiled: CompiledGraph) => void;
   /**
-   * An absolute path to XLA's CUDA plugin, beside which the programs lie that it calls. Default: the one that
-   * `mp-libxla install cuda13-compiler` or `cuda13` installed.
+   * An absolute path to XLA's CUDA plugin, with the programs that it calls in the same folder. Default: the
+   * plugin that `mp-libxla install cuda13-compiler` or `cuda13` installed.
    */
   readonly plugin?: string;
-  /** Whether products of float32 may round their operands to TF32. Default: they may not. */
+  /** Whether f32 products may round their operands to TF32. Default false. */
   readonly tf32?: boolean;
-  /** Whether attention of halves calls cuDNN's flash attention. Default: it does not. */
+  /** Whether attention on half dtypes calls cuDNN's flash attention. Default false. */
   readonly flashAttention?: boolean;
-  /** Whether a run takes over the memory of the state. Default: it does. */
+  /** Whether a run reuses the memory of the state that it replaces. Default true. */
   readonly donate?: boolean;
-  /** Number of GPUs that run a program together. Default: one. */
+  /** Number of GPUs that run each program together. Default 1. */
   readonly devices?: number;
-  /** Flags of XLA by name. They are added to those that the backend sets, and replace those of the same name. */
+  /** XLA flags by name, added to the flags that the backend sets; a flag of the same name is replaced. */
   readonly flags?: Flags;
 }
 
-const { callback, count, object, oneOf, optional, path, truth } = checks;
+const { count, object, oneOf, optional, path, truth } = checks;
 
 const OPTIONS = {
   target: oneOf(...Object.keys(GPU_TARGETS)),
-  onCompiled: callback,
   plugin: optional(path),
   tf32: withDefault(false, truth),
   flashAttention: withDefault(false, truth),
@@ -57,26 +53,23 @@ const OPTIONS = {
 };
 
 /**
- * A backend that compiles graphs for a GPU that this machine need not have, and runs none: every result is zeros, and
- * no step is applied. A trainer's first step compiles its program.
- * @example
- * ```ts
- * const backend = await deviceless({ target: "h200", onCompiled: ({ step }) => steps.push(step) });
- * ```
+ * A backend that compiles graphs for a GPU that this machine need not have, and runs none: all results are
+ * zeros, and no step is applied. A trainer's first step compiles the trainer's program.
+ * @param onCompiled is called with each graph once it is compiled
  * @throws MP_INVALID_ARGUMENT for an unknown option
  * @throws MP_BACKEND_UNAVAILABLE without the plugin, naming the remedy
  */
-export async function deviceless(given: DevicelessOptions): Promise<Backend> {
-  const options = readOptions("deviceless", given, OPTIONS, { example: '{ target: "h200", onCompiled }' });
+export function deviceless(given: DevicelessOptions, onCompiled: (compiled: CompiledGraph) => void): Backend {
+  const options = readOptions("compileStep", given, OPTIONS, { example: '{ target: "h200" }' });
   const plugin = loadPlugin(locateCompiler(options.plugin, process.env));
   const target = GPU_TARGETS[options.target];
   const { devices, flashAttention } = options;
-  if (flashAttention) expectFlashDevice("deviceless", "cuda", devices);
+  if (flashAttention) expectFlashDevice("compileStep", "cuda", devices);
   const place = { target_config: targetConfig(target), topology: `1x1x${devices}` };
   const topology = new Topology(plugin, place, devices);
-  return defineBackend<ValueType, StateLayout>({
+  return defineBackend<ValueType, Packing>({
     name: "deviceless",
-    manifest: devicelessManifest(plugin, flashAttention),
+    manifest: compilerManifest(plugin, flashAttention),
     upload: ({ dtype, shape }) => ({ dtype, shape }),
     download: (_, type) => zerosOf(type),
     bytes: () => 0,
@@ -85,24 +78,20 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
       const module = writeModule({
         graph,
         bound,
-        layout: state ?? new StateLayout({}),
+        layout: state ?? new Packing([]),
         isDonating: options.donate,
         options: { tf32: options.tf32, isProcessor: false, devices, flashAttention },
       });
       const flags = { ...DEVICE_FLAGS.cuda, ...options.flags };
       const program = await compileProducts(flags, (chosen) => topology.compile(module.text, chosen));
-      options.onCompiled({
-        graph,
-        step: readCompiled(program),
-        compileMs: performance.now() - begin,
-      });
+      onCompiled({ graph, step: readCompiled(program), compileMs: performance.now() - begin });
       const types = new Map(graph.outputs.map(({ name, value }) => [name, value] as const));
-      const results = module.results.names.map((name) => [name, types.get(name) as ValueType] as const);
+      const results = module.names.map((name) => [name, types.get(name) as ValueType] as const);
       return { run: () => Object.fromEntries(results) };
     },
     states: {
-      create: (values) => new StateLayout(values),
-      read: (layout, names) => Object.fromEntries(names.map((name) => [name, zerosOf(typeIn(layout, name))])),
+      create: (values) => new Packing(Object.entries(values)),
+      read: (layout, names) => Object.fromEntries(names.map((name) => [name, zerosOf(layout.typeOf(name))])),
       write: () => undefined,
       release: () => undefined,
       bytes: () => 0,
@@ -111,7 +100,25 @@ export async function deviceless(given: DevicelessOptions): Promise<Backend> {
   });
 }
 
-const zerosOf = ({ dtype, shape }: ValueType): HostTensor => zeros(shape, dtype);
+/**
+ * Returns the last graph that `run` compiled on a backend for a GPU that is not here.
+ * @throws MP_INVALID_ARGUMENT if it compiled none; what `deviceless` and `run` throw
+ */
+export async function compileLast(
+  options: DevicelessOptions,
+  run: (backend: Backend) => Promise<unknown>,
+): Promise<CompiledGraph> {
+  let last: CompiledGraph | undefined;
+  const backend = deviceless(options, (compiled) => {
+    last = compiled;
+  });
+  try {
+    await run(backend);
+  } finally {
+    await backend.dispose();
+  }
+  if (last === undefined) throw invalid("compileStep: train must call a trainer's step");
+  return last;
+}
 
-const typeIn = (layout: StateLayout, slot: string): ValueType =>
-  layout.packing.types[layout.indexOf(slot)] as ValueType;
+const zerosOf = ({ dtype, shape }: ValueType): HostTensor => zeros(shape, dtype);

@@ -1,32 +1,32 @@
-/** What a device's maker publishes. */
+/** Rates that a device's maker publishes. */
 export interface PublishedRates {
   readonly bytesPerSecond: number;
   /**
-   * Multiplications and additions per second of matrix products, without sparsity, by the type of their operands;
-   * left out where the device has no units for a type.
+   * Multiplications and additions per second of matrix products, without sparsity, by operand type; a type
+   * for which the device has no units is absent.
    */
   readonly flopsPerSecond: Readonly<Partial<Record<RatedType, number>>>;
-  /** The document. */
+  /** The maker's document that states these rates. */
   readonly source: string;
 }
 
-/** `tf32` is f32 rounded to 10 bits of fraction in the product. */
+/** Operand types that have published rates. `tf32` is f32 rounded to 10 fraction bits in the product. */
 export type RatedType = "f32" | "tf32" | "f16" | "bf16" | "f8";
 
-/** A GPU that steps are compiled for: what CUDA tells of the device, and what is published of it. */
+/** A GPU to compile for: its properties as CUDA reports them, and the rates that its maker publishes. */
 export interface GpuTarget {
   readonly name: string;
   /** The compute capability. */
   readonly capability: readonly [major: number, minor: number];
   readonly cores: number;
-  /** Units for f32 in a core. */
+  /** Number of f32 units per core. */
   readonly unitsPerCore: number;
-  /** Operations per clock of one of a core's four matrix units, on halves. */
+  /** Operations on half dtypes per clock cycle of one matrix unit; each core has four such units. */
   readonly halvesPerClock: number;
   readonly clockGhz: number;
   readonly memoryBytes: number;
   readonly cacheBytes: number;
-  /** Memory that a core shares among its threads: in all, and the most for one block. */
+  /** Bytes of memory that the threads of a core share: in all, and the most that one block can use. */
   readonly sharedBytes: readonly [core: number, block: number];
   readonly published: PublishedRates;
 }
@@ -40,7 +40,7 @@ const flops = (f32: number, tf32: number, half: number): PublishedRates["flopsPe
   bf16: half * TERA,
 });
 
-/** The units for 8 bits do twice as much as those for halves. */
+/** Operations per second by type; f8 is twice as fast as the half dtypes. */
 const flopsWithF8 = (f32: number, tf32: number, half: number): PublishedRates["flopsPerSecond"] => ({
   ...flops(f32, tf32, half),
   f8: 2 * half * TERA,
@@ -69,7 +69,7 @@ const BLACKWELL = {
 
 export type GpuTargetName = "a100" | "h100" | "h200" | "b200" | "gb200";
 
-/** GPUs by the names that users choose them by. */
+/** GPUs by the name that users pass as `target`. */
 export const GPU_TARGETS: Readonly<Record<GpuTargetName, GpuTarget>> = {
   a100: {
     name: "NVIDIA A100-SXM4-80GB",

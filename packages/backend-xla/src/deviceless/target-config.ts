@@ -1,6 +1,6 @@
 import type { GpuTarget } from "./gpu-target-table.js";
 
-/** What all of NVIDIA's GPUs that are compiled for have in common. */
+/** Properties that all supported NVIDIA GPUs share. */
 const COMMON = `threads_per_block_limit: 1024
   threads_per_warp: 32
   shared_memory_per_block: 49152
@@ -17,17 +17,18 @@ const COMMON = `threads_per_block_limit: 1024
   device_address_bits: 64
   ecc_enabled: true`;
 
-/** XLA's numbers of the types that a device has rates for. */
+/** XLA's codes of the types for which a device has rates. */
 const TYPES = { f16: 10, f32: 11, bf16: 16, f8e5m2: 19, f8e4m3: 20 };
 
-/** The first architecture with instructions that only it has, and with matrix units for 8 bits. */
+/** The first major compute capability with architecture-specific instructions and 8-bit matrix units. */
 const HOPPER = 9;
 
-/** CUDA and cuDNN that the plugin is made for: which of the library's functions may be called. */
+/** The CUDA version for which the plugin is built. */
 const TOOLKIT = "13.0.0";
+/** The cuDNN version for which the plugin is built; it decides which cuDNN functions may be called. */
 const CUDNN = [9, 10, 0];
 
-/** A device as text of XLA's GpuTargetConfigProto. */
+/** Describes a device in the text format of XLA's GpuTargetConfigProto. */
 export function targetConfig(target: GpuTarget): string {
   const [major, minor] = target.capability;
   const isHopper = major >= HOPPER;

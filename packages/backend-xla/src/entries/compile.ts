@@ -1,25 +1,5 @@
-/**
- * `@mp/backend-xla/compile`: any trainer's step compiled for a GPU that is not here, and what the compiler made of it.
- */
-export {
-  type CompiledStep,
-  formatProduct,
-  type Kernel,
-  type Product,
-  type ProductGroup,
-  type StepFigures,
-  stepFigures,
-} from "../compiled/index.js";
-export {
-  type CompiledGraph,
-  compileStep,
-  type DevicelessOptions,
-  deviceless,
-  GPU_TARGETS,
-  type GpuTarget,
-  type GpuTargetName,
-  type PublishedRates,
-  type StepBound,
-  type StepForGpu,
-  stepBound,
-} from "../deviceless/index.js";
+/** `@mp/backend-xla/compile`: compiles a trainer's step for a GPU that this machine need not have. */
+export { formatProduct, type ProductGroup, type StepFigures } from "../compiled/compiled-step.js";
+export { compileStep, type StepForGpu } from "../deviceless/compile-step.js";
+export type { DevicelessOptions } from "../deviceless/deviceless.js";
+export { GPU_TARGETS, type GpuTarget, type GpuTargetName } from "../deviceless/gpu-target-table.js";

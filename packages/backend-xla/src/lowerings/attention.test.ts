@@ -7,7 +7,7 @@ import { emitGraph } from "./emit-graph.js";
 const HEADS: Shape = [2, 4, 16, 8];
 const PLAIN: OpAttributes["Attention"] = { scale: 0.25, isCausal: true, softcap: 0 };
 
-/** Attention and its gradient, of keys by other heads and positions. */
+/** Attention and its gradient, for values of shape `key`, whose heads and positions may differ from the query's. */
 function both(
   attributes: Partial<OpAttributes["Attention"]>,
   dtype: DType,

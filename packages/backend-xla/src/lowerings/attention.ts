@@ -1,6 +1,7 @@
 /**
- * Attention and its gradient as cuDNN's flash attention, in calls that XLA's compiler for CUDA knows. Names, operands
- * and configuration are those that JAX writes (jax/_src/cudnn/fused_attention_stablehlo.py of 0.8.1).
+ * Attention and its gradient by cuDNN's flash attention, in calls that XLA's CUDA compiler knows. Names,
+ * operands and configuration are those that JAX writes (jax/_src/cudnn/fused_attention_stablehlo.py of
+ * 0.8.1).
  */
 import { type AnyNode, isHalf, isNode, type OpAttributes, type OpOf, type ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
@@ -10,10 +11,10 @@ import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
 type Attending = OpAttributes["Attention"];
 
-/** The largest head that cuDNN takes on every GPU that has the kernels. */
+/** The largest head size that cuDNN accepts on every GPU that has the kernels. */
 const LARGEST_HEAD = 128;
 
-/** Whether cuDNN has a kernel for a node of the family: halves, heads of one size, no mask but the causal one. */
+/** Whether cuDNN has a kernel for an attention node: operands of a half dtype, equal head sizes, only a causal mask. */
 export function isFlash(node: AnyNode): boolean {
   const isGradient = isNode(node, "AttentionGradient");
   if (!isGradient && !isNode(node, "Attention")) return false;
@@ -29,7 +30,7 @@ export function isFlash(node: AnyNode): boolean {
   );
 }
 
-/** The axes of each product of [batch, time, heads, size]: those that are summed, and that of the left heads. */
+/** Axes of each product of tensors [batch, time, heads, size]: left summed axis, right summed axis, left heads axis. */
 const PRODUCTS = {
   forward: { bmm1: [3, 3, 2], bmm2: [3, 1, 1] },
   backward: {
@@ -80,14 +81,14 @@ function configText(
   return JSON.stringify(JSON.stringify({ cudnn_fmha_backend_config: config }));
 }
 
-/** In the memory of [batch, time, heads, size], as layers make heads, so that nothing is transposed for the call. */
+/** Transposes to [batch, time, heads, size]. Layers compute heads in this order, so no data moves. */
 const inTime = (emitter: Emitter, x: Operand): Operand => emitter.transpose(x, [0, 2, 1, 3]);
 const MEMORY_IN_TIME = [3, 1, 2, 0];
 
 const layoutText = (axes: readonly number[]): string =>
   `dense<[${axes.join(", ")}]> : tensor<${axes.length}xindex>`;
 
-/** @param operands the query and the key first, with time before heads; @param types those of the results */
+/** Emits the call to cuDNN. @param operands query and key first, time before heads @param types of results */
 function emitCall(
   emitter: Emitter,
   pass: keyof typeof PRODUCTS,
@@ -111,7 +112,7 @@ function emitCall(
   );
 }
 
-/** The forward call of a query, a key and a value: its result, and the statistics of the softmax in f32. */
+/** A forward call for a query, key and value, with its result and the statistics of the softmax in f32. */
 interface Forward {
   readonly key: Operand;
   readonly value: Operand;
@@ -119,7 +120,7 @@ interface Forward {
   readonly results: readonly [y: Operand, statistics: Operand];
 }
 
-/** The calls so far, by their query. A gradient reads the results of its forward call, which is emitted once. */
+/** Forward calls emitted so far, by query. A gradient reuses the results of its forward call. */
 const forwards = new WeakMap<Operand, readonly Forward[]>();
 
 function forward(
@@ -160,7 +161,7 @@ const backward: Lowering<"AttentionGradient"> = (emitter, node, [dy, query, key,
   return emitCall(emitter, "backward", node.attributes, [q, k, v, statistics, g, out], types).slice(0, 3);
 };
 
-/** Nodes that cuDNN has a kernel for; `expandComposites` replaces the others. */
+/** Lowers attention nodes for which cuDNN has a kernel; `expandComposites` replaces the others. */
 export const attentionLowerings: LoweringTable<OpOf<"attention">> = {
   Attention: (emitter, node, [query, key, value]) => {
     const [y] = forward(emitter, node.attributes, [query, key, value]);

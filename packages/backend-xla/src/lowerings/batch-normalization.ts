@@ -1,15 +1,15 @@
-/** Statistics and sums of each channel are in f32, [1, C, 1…]; the variance comes from squared differences. */
+/** Batch normalization. Statistics are f32 [1, C, 1…]; the variance is the mean of squared differences. */
 import type { OpOf } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
+import { sumTogether } from "../stablehlo/fold.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
-import { sumTogether } from "../stablehlo/sums.js";
 import { inF32, type Lowering, type LoweringTable, type Operands } from "./lowering.js";
 import { apply, average, inverseDeviation, mean, square } from "./normalization.js";
 
-/** The axes that a channel of x spans. */
+/** The axes of x over which each channel is averaged: all but the second. */
 const ownAxes = (x: Operand): readonly number[] => range(rankOf(x)).filter((axis) => axis !== 1);
 
-/** Values [C] as [1, C, 1…]. */
+/** Reshapes statistics from [C] to [1, C, 1…], to broadcast to x. */
 const lift = (emitter: Emitter, values: Operand, x: Operand): Operand =>
   emitter.reshape(
     values,

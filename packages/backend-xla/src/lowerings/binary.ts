@@ -8,7 +8,7 @@ import { inF32, type Lowering, type LoweringTable, resultType } from "./lowering
 type BinaryOp = Exclude<OpOf<"binary">, "Where">;
 type Pair = (emitter: Emitter, a: Operand, b: Operand) => Operand;
 
-/** A function of operands that broadcast. */
+/** Lowers an operator whose operands broadcast to the result's shape. */
 const pairwise =
   (f: Pair): Lowering<BinaryOp> =>
   (emitter, node, [a, b]) => {
@@ -22,12 +22,11 @@ const plain = (operation: BinaryOperation): Lowering<BinaryOp> =>
 const compare = (direction: Comparison): Lowering<BinaryOp> =>
   pairwise((emitter, a, b) => emitter.compare(direction, a, b));
 
-/** The divisor, or 1 for an integer 0: XLA's folding of such a division ends the process. */
+/** Replaces a divisor of 0 by 1 in integers, because XLA would crash the process when it folds a division by 0. */
 const withoutZero = (emitter: Emitter, b: Operand): Operand =>
   isFloat(dtypeOf(b)) ? b : emitter.select(emitter.compare("EQ", b, 0), emitter.like(b, 1), b);
 
-const divide: Pair = (emitter, a, b) =>
-  isFloat(dtypeOf(a)) ? emitter.binary("divide", a, b) : emitter.binary("divide", a, withoutZero(emitter, b));
+const divide: Pair = (emitter, a, b) => emitter.binary("divide", a, withoutZero(emitter, b));
 
 /** The remainder with the sign of the dividend. */
 const remainder: Pair = (emitter, a, b) => emitter.binary("remainder", a, withoutZero(emitter, b));

@@ -4,15 +4,16 @@ import { dtypeOf, type Operand } from "../stablehlo/operand.js";
 
 const isNarrow = (dtype: DType): boolean => isFloat(dtype) && dtype !== "f32";
 
-/** What is larger is NaN in f8e4m3; the processor's conversion makes zeros of 496 and more. */
+/** The largest number that rounds to a finite f8e4m3; larger ones become NaN. XLA on CPUs makes 0 of 496 and more. */
 const LARGEST_TO_E4M3 = 464;
 
-/** Integers of more bits than f32 has digits. */
+/** Whether an integer dtype has values that f32 cannot hold exactly. */
 const isWide = (dtype: DType): boolean => dtype === "i32" || dtype === "i64" || dtype === "u64";
 
 /**
- * Rounds once, where XLA converts a wide integer to a narrow float, and one narrow float to another, through a format
- * between them. A float beyond an integer's range becomes its limit, and NaN 0, which Cast leaves open.
+ * Casts with a single rounding. XLA converts wide integers to narrow floats, and narrow floats to each other,
+ * through an intermediate format, which rounds twice. A float beyond an integer dtype's range becomes the
+ * nearest limit and NaN becomes 0; the operator Cast leaves both cases open.
  */
 export function cast(emitter: Emitter, x: Operand, to: DType): Operand {
   const from = dtypeOf(x);
@@ -27,8 +28,8 @@ export function cast(emitter: Emitter, x: Operand, to: DType): Operand {
 }
 
 /**
- * The integer as f32, rounded to odd (Boldo and Melquiond): if it is inexact, the last bit is set, so that it never
- * looks like a tie of a narrower format.
+ * Converts an integer to f32 rounded to odd (Boldo and Melquiond): if the f32 is inexact, its last bit is
+ * set, so that it is never a tie of a narrower format.
  */
 function integerToOdd(emitter: Emitter, x: Operand): Operand {
   const near = emitter.convert(x, "f32");
@@ -38,7 +39,7 @@ function integerToOdd(emitter: Emitter, x: Operand): Operand {
   const isExact = emitter.compare("EQ", back, x);
   const isOdd = emitter.compare("EQ", emitter.binary("and", bits, 1), 1);
   const isNegative = emitter.compare("LT", bits, 0);
-  // The bits of a smaller magnitude are smaller, of both signs.
+  // For either sign, a smaller magnitude has smaller bits.
   const isTooFar = emitter.compare(
     "EQ",
     emitter.compare("GT", back, x),

@@ -6,7 +6,7 @@ import { sumParts } from "../stablehlo/sharding.js";
 import { listText, typesText, typeText } from "../stablehlo/tensor-type.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-/** What an axis is: batch or features, inputs or outputs of the weights. The spatial axes follow. */
+/** Order of the first two axes: batch and features, or weights' inputs and outputs. Spatial axes follow. */
 type Axes = readonly [x: "bf" | "fb", w: "oi" | "io", result: "bf" | "fb"];
 
 interface Convolution {
@@ -14,15 +14,15 @@ interface Convolution {
   readonly strides: readonly number[];
   readonly before: readonly number[];
   readonly after: readonly number[];
-  /** Distances between neighboring elements of x, and of w. */
+  /** Dilations of x, which insert zeros between its elements, and of w. */
   readonly spacing: readonly [x: readonly number[], w: readonly number[]];
-  /** Groups of features of x, or of its batch. */
+  /** The numbers of groups into which the features of x, and its batch, are divided. */
   readonly groups: readonly [features: number, batch: number];
 }
 
 /**
- * Sums of products. XLA sums halves in f32 and rounds once to the result's dtype; it calls cuDNN with halves if that is
- * a half, and converts them to f32 first if it is f32.
+ * Emits a convolution. XLA sums half dtypes in f32 and rounds once to the result's dtype. If the result's dtype is a
+ * half dtype, XLA calls cuDNN with operands in that dtype; if it is f32, XLA converts the operands to f32 first.
  */
 function convolve(
   emitter: Emitter,
@@ -43,29 +43,42 @@ function convolve(
   );
 }
 
-/** Adds the bias of each channel, if any, in the dtype of both: so it becomes a part of cuDNN's kernel. */
-const addBias = (emitter: Emitter, sums: Operand, bias: Operand | undefined): Operand =>
-  bias === undefined ? sums : emitter.binary("add", sums, emitter.broadcast(bias, shapeOf(sums), [1]));
+/**
+ * Adds the bias, if any, before the only rounding. On a GPU this works without f32: XLA fuses a sum in the
+ * result's dtype into cuDNN's kernel, which rounds at its end.
+ */
+function biased(
+  emitter: Emitter,
+  { dtype, shape }: ValueType,
+  bias: Operand | undefined,
+  sums: (type: ValueType) => Operand,
+): Operand {
+  if (bias === undefined) return sums({ dtype, shape });
+  const within = emitter.options.isProcessor ? "f32" : dtype;
+  const wide = emitter.broadcast(emitter.convert(bias, within), shape, [1]);
+  return emitter.convert(emitter.binary("add", sums({ dtype: within, shape }), wide), dtype);
+}
 
-/** The extent of weights [_, _, k…] beyond their first element. */
+/** Returns how many positions a dilated kernel spans after its first element, along each axis. */
 const reachOf = (kernel: Shape, dilations: readonly number[]): readonly number[] =>
   kernel.map((size, axis) => (size - 1) * (dilations[axis] ?? 1));
 
 const conv: Lowering<"Conv"> = (emitter, node, operands) => {
   const [x, w] = operands;
   const { strides, pads, dilations, group } = node.attributes;
-  const sums = convolve(emitter, x, w, resultType(node), {
+  const convolution: Convolution = {
     axes: ["bf", "oi", "bf"],
     strides,
     before: pads.slice(0, strides.length),
     after: pads.slice(strides.length),
     spacing: [repeated(1, strides.length), dilations],
     groups: [group, 1],
-  });
-  return [addBias(emitter, sums, operands.at(2))];
+  };
+  const sums = (type: ValueType): Operand => convolve(emitter, x, w, type, convolution);
+  return [biased(emitter, resultType(node), operands.at(2), sums)];
 };
 
-/** Weights [C, M / group, k…] as [C / group, M, k…]. */
+/** Rearranges weights [C, M / group, k…] to [C / group, M, k…]. */
 function joinGroups(emitter: Emitter, w: Operand, group: number): Operand {
   const [channels = 0, results = 0, ...kernel] = shapeOf(w);
   const apart = emitter.reshape(w, [group, channels / group, results, ...kernel]);
@@ -73,25 +86,26 @@ function joinGroups(emitter: Emitter, w: Operand, group: number): Operand {
   return emitter.reshape(beside, [channels / group, group * results, ...kernel]);
 }
 
-/** A convolution of x with strides - 1 zeros between its elements, by the weights in reverse order. */
+/** Inserts strides - 1 zeros between the elements of x and convolves the result with the reversed weights. */
 const convTranspose: Lowering<"ConvTranspose"> = (emitter, node, operands) => {
   const [x, w] = operands;
   const { strides, pads, dilations, group, outputPadding } = node.attributes;
   const rank = strides.length;
   const reach = reachOf(shapeOf(w).slice(2), dilations);
   const weights = emitter.reverse(joinGroups(emitter, w, group), range(rank + 2).slice(2));
-  const sums = convolve(emitter, x, weights, resultType(node), {
+  const convolution: Convolution = {
     axes: ["bf", "io", "bf"],
     strides: repeated(1, rank),
     before: reach.map((size, axis) => size - (pads[axis] ?? 0)),
     after: reach.map((size, axis) => size - (pads[rank + axis] ?? 0) + (outputPadding[axis] ?? 0)),
     spacing: [strides, dilations],
     groups: [group, 1],
-  });
-  return [addBias(emitter, sums, operands.at(2))];
+  };
+  const sums = (type: ValueType): Operand => convolve(emitter, x, weights, type, convolution);
+  return [biased(emitter, resultType(node), operands.at(2), sums)];
 };
 
-/** A convolution of x by dy that sums over the batch, so that x's channels take the place of a batch. */
+/** Convolves x with dy and sums over the batch. The channels of x act as the batch axis. */
 const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, dy]) => {
   const { strides, pads, dilations, group, kernelShape } = node.attributes;
   const reach = reachOf(kernelShape, dilations);
@@ -109,7 +123,7 @@ const convWeightGradient: Lowering<"ConvWeightGradient"> = (emitter, node, [x, d
   };
   const type = resultType(node);
   const sums = (a: Operand, b: Operand): Operand => convolve(emitter, a, b, type, convolution);
-  // In the order of the weights that it is added to, which XLA would change otherwise.
+  // Keeps the memory order of the weights that the gradient is added to; XLA would change it otherwise.
   return [rowMajor(emitter, sumParts(emitter, [x, dy], type, sums))];
 };
 

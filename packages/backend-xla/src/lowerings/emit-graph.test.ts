@@ -55,10 +55,14 @@ describe("the text", () => {
     ).toEqual([
       "%0 = stablehlo.convert %x : (tensor<4xbf16>) -> tensor<4xf32>",
       '%1 = stablehlo.constant dense<"0x00000000"> : tensor<f32>',
-      "%2 = stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
-      "%3 = stablehlo.reshape %2 : (tensor<f32>) -> tensor<1xf32>",
-      "%4 = stablehlo.convert %3 : (tensor<1xf32>) -> tensor<1xbf16>",
-      "%4 : tensor<1xbf16>",
+      '%5 = "stablehlo.reduce"(%0, %1) <{dimensions = array<i64: 0>}> ({',
+      "^bb0(%2: tensor<f32>, %3: tensor<f32>):",
+      "%4 = stablehlo.add %2, %3 : tensor<f32>",
+      "stablehlo.return %4 : tensor<f32>",
+      "}) : (tensor<4xf32>, tensor<f32>) -> (tensor<f32>)",
+      "%6 = stablehlo.reshape %5 : (tensor<f32>) -> tensor<1xf32>",
+      "%7 = stablehlo.convert %6 : (tensor<1xf32>) -> tensor<1xbf16>",
+      "%7 : tensor<1xbf16>",
     ]);
   });
 

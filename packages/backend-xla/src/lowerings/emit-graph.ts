@@ -5,7 +5,7 @@ import type { EmitGraph, Lowering, Operands } from "./lowering.js";
 import { lowerings } from "./lowerings.js";
 
 /**
- * Emits the nodes of a graph in which `expandComposites` has replaced what has no lowering.
+ * Emits the nodes of a graph. `expandComposites` must have replaced the operators without a lowering.
  * @param operands the values of the graph's inputs, in their order
  * @returns the values of the graph's outputs, in their order
  */

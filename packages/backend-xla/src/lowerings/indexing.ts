@@ -11,13 +11,14 @@ import {
 import type { Emitter } from "../stablehlo/emitter.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
 import type { BinaryOperation } from "../stablehlo/operations.js";
+import { expectAll, isInside } from "./in-range.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 import { putRows, takeRows } from "./rows.js";
 
 /**
- * Indices counted from the start, where negative ones count from the end. Notes whether they are in range, unless that
- * is known; those that are not select anything.
- * @param sizes of the axis that they go along, or of one axis for each position along their last axis
+ * Turns negative indices, which count from the end, into indices from the start. Emits a range check unless
+ * the indices are known to be in range. An index out of range selects an arbitrary element.
+ * @param sizes size of the indexed axis, or one size for each position along the last axis of `indices`
  */
 function fromStart(
   emitter: Emitter,
@@ -34,24 +35,18 @@ function fromStart(
       );
   const isNegative = emitter.compare("LT", indices, 0);
   const wrapped = emitter.select(isNegative, emitter.binary("add", indices, limits), indices);
-  if (value !== undefined && emitter.knownIndices?.needCheck(value, sizes) !== false) {
-    const isInside = emitter.binary(
-      "and",
-      emitter.compare("GE", wrapped, 0),
-      emitter.compare("LT", wrapped, limits),
-    );
-    emitter.expectInRange(emitter.reduce("and", isInside, range(rankOf(indices))));
-  }
+  if (value !== undefined && emitter.knownIndices?.needCheck(value, sizes) !== false)
+    expectAll(emitter, isInside(emitter, wrapped, limits));
   return wrapped;
 }
 
-/** Σ coordinate · stride, i32: the positions in a tensor of one axis. */
+/** Computes Σ coordinate · stride (i32), the position of each element in the flattened tensor. */
 const positions = (emitter: Emitter, coordinates: readonly Operand[], strides: readonly number[]): Operand =>
   coordinates
     .map((coordinate, axis) => emitter.binary("multiply", coordinate, strides[axis] ?? 1))
     .reduce((sum, part) => emitter.binary("add", sum, part));
 
-/** For indices of elements along an axis, the positions of the elements among all of `data`. */
+/** Turns indices along an axis into positions in the flattened `data`. */
 function elementPositions(emitter: Emitter, data: Operand, indices: Operand, axis: number): Operand {
   const coordinates = range(rankOf(data)).map((own) =>
     own === axis ? indices : emitter.iota("i32", shapeOf(indices), own),
@@ -59,7 +54,7 @@ function elementPositions(emitter: Emitter, data: Operand, indices: Operand, axi
   return positions(emitter, coordinates, stridesOf(shapeOf(data)));
 }
 
-/** For tuples along the last axis of `indices`, the positions of the blocks that they select behind the batch axes. */
+/** Turns coordinates, along the last axis of `indices`, into the positions of the blocks that they select. */
 function blockPositions(emitter: Emitter, data: Operand, indices: Operand, batchDims = 0): Operand {
   const outer = shapeOf(indices).slice(0, -1);
   const last = outer.length;
@@ -82,7 +77,7 @@ const gatherElements: Lowering<"GatherElements"> = (emitter, node, [x, indices])
   return [takeRows(emitter, emitter.reshape(x, [count(shapeOf(x))]), places)];
 };
 
-/** The sizes that tuples of indices go over, and the shape with those axes (and the batch axes) as one. */
+/** Returns the sizes of the indexed axes, and the shape of `data` with batch and indexed axes merged. */
 function blocksOf(
   data: Operand,
   indices: Operand,
@@ -109,7 +104,7 @@ const operations: Readonly<Record<ScatterReduction, BinaryOperation | undefined>
   min: "minimum",
 };
 
-/** Puts updates at positions of blocks, [R, W] in all. */
+/** Writes updates to `data`, seen as R rows (blocks) of W elements, at the given rows. */
 function scatterBlocks(
   emitter: Emitter,
   data: Operand,
@@ -141,8 +136,8 @@ const scatterElements: Lowering<"ScatterElements"> = (emitter, node, [data, indi
 };
 
 /**
- * Puts one update at each position of the other axes. No two meet, so that it is a function of each element, which XLA
- * fuses with what reads it. Halves are combined in f32 and rounded once.
+ * Scatters where there is only one index along `axis`. Each result element then takes at most one update, and
+ * XLA fuses the operation with its readers. Half dtypes are combined in f32 and rounded once.
  */
 function selectElements(
   emitter: Emitter,

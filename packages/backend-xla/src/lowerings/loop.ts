@@ -1,6 +1,6 @@
 /**
- * A scan as a loop whose values are the number of the run, the carries, a buffer for each stacked output, into which
- * every run writes its row, and what the runs read but do not change.
+ * A scan as a loop. Its values are the iteration number, a flag that says whether indices are in range, the carries, a
+ * buffer for each stacked output, and operands that are only read. Each iteration writes a row of each buffer.
  */
 import type { OpOf, ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
@@ -9,7 +9,7 @@ import { listText, typesText, typeText } from "../stablehlo/tensor-type.js";
 import { repeatWhile } from "../stablehlo/while.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-/** The positions of a row of `x` as operands of a dynamic slice. */
+/** Returns the start position of a row of `x` as operands of a dynamic slice. */
 function rowPosition(emitter: Emitter, x: Operand, place: Operand): { names: string; types: string } {
   const zero = emitter.splat("i32", 0);
   const all = shapeOf(x).map((_, axis) => (axis === 0 ? place : zero));

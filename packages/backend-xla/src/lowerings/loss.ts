@@ -1,11 +1,13 @@
 import type { GraphNode, OpOf } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
+import { reduce } from "../stablehlo/fold.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
+import { expectAll, isInside } from "./in-range.js";
 import { inF32, type Lowering, type LoweringTable } from "./lowering.js";
 import { apply, shift } from "./normalization.js";
 
 /**
- * -weight · log-probability at each label that is not ignored; `mean` divides by the sum of these weights.
+ * Computes -weight · log-probability of each label not ignored; `mean` divides their sum by the weights' sum.
  * @param scores [N, C, d…], whose log-probabilities are `scores` minus the `subtrahend` [N, d…], if any
  */
 function likelihood(
@@ -20,7 +22,8 @@ function likelihood(
   const isIgnored = ignoreIndex === undefined ? undefined : emitter.compare("EQ", labels, ignoreIndex);
   const unlessIgnored = (x: Operand): Operand =>
     isIgnored === undefined ? x : emitter.select(isIgnored, emitter.like(x, 0), x);
-  noteLabels(emitter, labels, sizeOf(scores, 1), isIgnored);
+  const isClass = isInside(emitter, labels, sizeOf(scores, 1));
+  expectAll(emitter, isIgnored === undefined ? isClass : emitter.binary("or", isClass, isIgnored));
 
   const otherAxes = range(shape.length).filter((axis) => axis !== 1);
   const isLabel = emitter.compare(
@@ -28,7 +31,7 @@ function likelihood(
     emitter.iota("i32", shape, 1),
     emitter.broadcast(labels, shape, otherAxes),
   );
-  const pick = (x: Operand): Operand => emitter.reduce("add", emitter.select(isLabel, x, 0), [1]);
+  const pick = (x: Operand): Operand => reduce(emitter, "add", emitter.select(isLabel, x, 0), [1]);
   const picked =
     subtrahend === undefined ? pick(scores) : emitter.binary("subtract", pick(scores), subtrahend);
   const negative = emitter.unary("negate", picked);
@@ -36,7 +39,7 @@ function likelihood(
   const losses = unlessIgnored(each === undefined ? negative : emitter.binary("multiply", negative, each));
   if (reduction === "none") return losses;
 
-  const sum = (x: Operand): Operand => emitter.reduce("add", x, range(rankOf(x)));
+  const sum = (x: Operand): Operand => reduce(emitter, "add", x, range(rankOf(x)));
   if (reduction === "sum") return sum(losses);
   const isCounted = each === undefined && isIgnored === undefined;
   const total = sum(losses);
@@ -46,23 +49,7 @@ function likelihood(
   return emitter.binary("divide", total, divisor);
 }
 
-/** Notes whether all labels that are not ignored are classes. */
-function noteLabels(
-  emitter: Emitter,
-  labels: Operand,
-  classes: number,
-  isIgnored: Operand | undefined,
-): void {
-  const isClass = emitter.binary(
-    "and",
-    emitter.compare("GE", labels, 0),
-    emitter.compare("LT", labels, classes),
-  );
-  const isValid = isIgnored === undefined ? isClass : emitter.binary("or", isClass, isIgnored);
-  emitter.expectInRange(emitter.reduce("and", isValid, range(rankOf(labels))));
-}
-
-/** The loss comes from log-probabilities that are not yet rounded to the dtype of the scores. */
+/** Computes the loss from log-probabilities before they are rounded to the dtype of the scores. */
 const crossEntropy: Lowering<"SoftmaxCrossEntropyLoss"> = (emitter, node, operands) => {
   const { difference, sum } = shift(emitter, operands[0], 1);
   const log = emitter.unary("log", sum);

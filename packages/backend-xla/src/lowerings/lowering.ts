@@ -8,7 +8,7 @@ export type Operands = readonly [Operand, Operand, Operand, Operand, Operand, ..
 /** Emits the nodes of a graph and returns its outputs, for operators that have a graph as an attribute. */
 export type EmitGraph = (emitter: Emitter, graph: Graph, operands: readonly Operand[]) => readonly Operand[];
 
-/** Emits what computes a node. @returns the node's outputs, in order and of their types */
+/** Emits the operations that compute a node. @returns the node's outputs, in order and of their types */
 export type Lowering<K extends Op = Op> = (
   emitter: Emitter,
   node: GraphNode<K>,
@@ -25,7 +25,7 @@ export function resultType(node: GraphNode, index = 0): ValueType {
   return value;
 }
 
-/** A lowering that computes in f32 where operands or results are halves, and rounds each result once. */
+/** Wraps a lowering to compute in f32 where operands or results have a half dtype, and to round each result once. */
 export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return (emitter, node, operands, emitGraph) => {
     const wide = operands.map((x) => (isHalf(x.type.dtype) ? emitter.convert(x, "f32") : x));

@@ -5,7 +5,7 @@ import { emitGraph } from "./emit-graph.js";
 
 type Emit<K extends keyof OpAttributes> = readonly [op: K, attributes: OpAttributes[K]];
 
-/** The text of one node of operands of a dtype, the `i32` ones by their shape alone. */
+/** The program text of one node. Operands have the dtype, or are i32 where a shape says so. */
 function textOf<K extends keyof OpAttributes>(
   [op, attributes]: Emit<K>,
   dtype: DType,
@@ -48,6 +48,15 @@ describe("a convolution", () => {
     const text = textOf(conv, "bf16", shapes);
     expect(text.split("\n")).toHaveLength(1);
     expect(text).toContain("(tensor<1x2x4x4xbf16>, tensor<3x2x2x2xbf16>) -> tensor<1x3x3x3xbf16>");
+  });
+
+  it("of halves adds its bias in f32 on a processor, and where cuDNN takes it in, in the half", () => {
+    const added = (isProcessor: boolean): string =>
+      /stablehlo.add .* : (.*)/.exec(
+        textOf(conv, "f16", [...shapes, [3]], { tf32: false, devices: 1, isProcessor }),
+      )?.[1] ?? "";
+    expect(added(true)).toBe("tensor<1x3x3x3xf32>");
+    expect(added(false)).toBe("tensor<1x3x3x3xf16>");
   });
 
   it("that is transposed reverses the weights right before it, by which XLA knows it", () => {

@@ -14,7 +14,7 @@ import { reduceLowerings } from "./reduce.js";
 import { sourceLowerings } from "./source.js";
 import { unaryLowerings } from "./unary.js";
 
-/** Every operator as StableHLO. */
+/** The lowering of every operator to StableHLO. */
 export const lowerings: LoweringTable = {
   ...unaryLowerings,
   ...binaryLowerings,

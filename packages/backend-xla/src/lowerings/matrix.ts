@@ -4,10 +4,10 @@ import type { Emitter } from "../stablehlo/emitter.js";
 import { type Operand, range, rankOf, shapeOf } from "../stablehlo/operand.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-/** A batch of matrices without the batch axes along which it repeats, and the place of each other one in it. */
+/** A batch of matrices without the batch axes along which it repeats, and the indices of the other axes. */
 interface Matrices {
   readonly value: Operand;
-  /** For each batch axis of the product, its position here; undefined if the matrices repeat along it. */
+  /** For each batch axis of the product, its index in `value`; undefined if the matrices repeat along it. */
   readonly places: readonly (number | undefined)[];
 }
 
@@ -22,8 +22,8 @@ function matricesOf(emitter: Emitter, x: Operand, batch: Shape): Matrices {
 }
 
 /**
- * One product whose batch axes are those of both operands; an axis of one operand is a free axis of it, so that
- * nothing is repeated in memory.
+ * Emits one product, whose batch axes are those that both operands have. A batch axis of only one operand
+ * becomes a free axis of that operand, so that no matrix is repeated in memory.
  */
 const matMul: Lowering<"MatMul"> = (emitter, node, [left, right]) => {
   const { dtype, shape } = resultType(node);
@@ -42,7 +42,7 @@ const matMul: Lowering<"MatMul"> = (emitter, node, [left, right]) => {
     { batch: [placesIn(a), placesIn(b)], summed: [[rankOf(a.value) - 1], [rankOf(b.value) - 2]] },
     dtype,
   );
-  // The product's axes: shared ones, those of a, rows, those of b, columns.
+  // The product's axes: shared batch axes, batch axes of a alone, rows, batch axes of b alone, columns.
   const alone = ({ places }: Matrices): readonly number[] =>
     axes.filter((axis) => places[axis] !== undefined && !shared.includes(axis));
   const order = [...shared, ...alone(a), batch.length, ...alone(b), batch.length + 1];
@@ -50,7 +50,7 @@ const matMul: Lowering<"MatMul"> = (emitter, node, [left, right]) => {
   return [emitter.reshape(emitter.transpose(product, permutation), shape)];
 };
 
-/** Computed in f32 from the product on, and rounded once. */
+/** Computes in f32 and rounds once. */
 const gemm: Lowering<"Gemm"> = (emitter, node, [a, b, c]) => {
   const { transA, transB, alpha, beta } = node.attributes;
   const { dtype, shape } = resultType(node);

@@ -7,7 +7,7 @@ const reshape: Lowering<"Reshape" | "Squeeze" | "Unsqueeze"> = (emitter, node, [
   emitter.reshape(x, resultType(node).shape),
 ];
 
-/** Steps backward are steps forward from the last element, reversed. */
+/** Lowers a slice with a negative step as a slice with a positive step, which is then reversed. */
 const slice: Lowering<"Slice"> = (emitter, node, [x]) => {
   const { starts, axes, steps } = node.attributes;
   const from = [...repeated(0, rankOf(x))];
@@ -34,7 +34,7 @@ const split: Lowering<"Split"> = (emitter, { attributes }, [x]) => {
   });
 };
 
-/** Each axis becomes two: the repeats and the axis itself. */
+/** Broadcasts each axis to two axes, the repeats and the axis itself, and merges these. */
 const tile: Lowering<"Tile"> = (emitter, node, [x]) => {
   const wide = shapeOf(x).flatMap((size, axis) => [node.attributes.repeats[axis] ?? 1, size]);
   const own = range(rankOf(x)).map((axis) => 2 * axis + 1);
@@ -43,7 +43,7 @@ const tile: Lowering<"Tile"> = (emitter, node, [x]) => {
 
 type PadMode = OpAttributes["Pad"]["mode"];
 
-/** What stands before and after an axis of x. */
+/** For each mode, makes the `size` elements that pad x before or after an axis. */
 const padding: Readonly<
   Record<
     Exclude<PadMode, "constant">,

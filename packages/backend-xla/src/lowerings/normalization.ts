@@ -1,9 +1,10 @@
 import type { OpOf } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
+import { reduceKept } from "../stablehlo/fold.js";
 import { count, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
 import { inF32, type Lowering, type LoweringTable } from "./lowering.js";
 
-/** x combined with a part that broadcasts to it. */
+/** Combines x with an operand that broadcasts to the shape of x. */
 export const apply = (
   emitter: Emitter,
   operation: "multiply" | "add" | "subtract",
@@ -14,17 +15,17 @@ export const apply = (
 interface Shift {
   /** x - max(x), so that no exponential overflows. */
   readonly difference: Operand;
-  /** Its exponentials. */
+  /** exp(difference). */
   readonly powers: Operand;
-  /** Their sums, with the axis kept as 1. */
+  /** Sums of `powers` along the axis, which stays with size 1. */
   readonly sum: Operand;
 }
 
 export function shift(emitter: Emitter, x: Operand, axis: number): Shift {
-  const most = emitter.reduceKept("maximum", x, [axis]);
+  const most = reduceKept(emitter, "maximum", x, [axis]);
   const difference = apply(emitter, "subtract", x, most);
   const powers = emitter.unary("exponential", difference);
-  return { difference, powers, sum: emitter.reduceKept("add", powers, [axis]) };
+  return { difference, powers, sum: reduceKept(emitter, "add", powers, [axis]) };
 }
 
 const softmax: Lowering<"Softmax"> = (emitter, node, [x]) => {
@@ -37,14 +38,14 @@ const logSoftmax: Lowering<"LogSoftmax"> = (emitter, node, [x]) => {
   return [apply(emitter, "subtract", difference, emitter.unary("log", sum))];
 };
 
-/** The mean of f32 over axes, which stay as 1. */
+/** Computes the mean of an f32 operand over axes, which stay with size 1. */
 export const mean = (emitter: Emitter, x: Operand, axes: readonly number[]): Operand =>
-  average(emitter, emitter.reduceKept("add", x, axes), count(axes.map((axis) => sizeOf(x, axis))));
+  average(emitter, reduceKept(emitter, "add", x, axes), count(axes.map((axis) => sizeOf(x, axis))));
 
 /**
- * A sum of f32 divided by the number of its terms. XLA multiplies by the reciprocal of a divisor that it sees is
- * constant; for processors it does not see it, so that the mean of equal numbers is that number. Otherwise a guard would
- * keep XLA from making one kernel of a normalization.
+ * Divides an f32 sum by the number of its terms. XLA replaces division by a constant with a product, after which the
+ * mean of equal numbers may differ from these numbers. On CPUs a select hides the constant; elsewhere it would keep XLA
+ * from computing a normalization in one kernel.
  */
 export function average(emitter: Emitter, sum: Operand, termCount: number): Operand {
   const terms = emitter.like(sum, termCount);
@@ -61,7 +62,7 @@ export function inverseDeviation(emitter: Emitter, variance: Operand, epsilon: n
   return emitter.binary("divide", emitter.like(variance, 1), deviation);
 }
 
-/** The variance comes from squared differences, so that a large mean costs no precision. */
+/** Computes the variance from squared differences, so that a large mean costs no precision. */
 const layerNormalization: Lowering<"LayerNormalization"> = (emitter, node, operands) => {
   const { axis, epsilon } = node.attributes;
   const [x, scale] = operands;

@@ -8,50 +8,40 @@ import {
   withoutCeiling,
 } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
+import { type FoldStep, foldWindows } from "../stablehlo/fold.js";
 import { count, dtypeOf, type Operand, shapeOf } from "../stablehlo/operand.js";
-import { arrayText, namesText, typesText, typeText } from "../stablehlo/tensor-type.js";
 import { inF32, type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-type Fold = (emitter: Emitter, sums: readonly Operand[], elements: readonly Operand[]) => readonly Operand[];
-
-/**
- * Folds the elements of each window of operands [N, C, d…], several operands at once.
- * @param padding a neutral scalar for each operand
- * @param pooled the shape of the result
- */
-function foldWindows(
+/** Folds windows of operands [N, C, d…]. @param initial the neutral element, a scalar, for each operand */
+function pool(
   emitter: Emitter,
-  operands: readonly Operand[],
-  padding: readonly Operand[],
+  operands: readonly [operands: readonly Operand[], initial: readonly Operand[]],
   { kernelShape, strides, dilations, pads }: PoolingWindow,
   pooled: Shape,
-  fold: Fold,
+  step: FoldStep,
 ): readonly Operand[] {
-  const rank = kernelShape.length;
-  const scalars = padding.map(({ type }) => type);
-  const body = emitter.region([...scalars, ...scalars], (args) =>
-    fold(emitter, args.slice(0, scalars.length), args.slice(scalars.length)),
-  );
-  const all = (list: readonly number[]): string => arrayText([1, 1, ...list]);
-  const pairs = kernelShape.map((_, axis) => `[${pads[axis]}, ${pads[rank + axis]}]`);
-  const types = operands.map((operand) => ({ dtype: dtypeOf(operand), shape: pooled }));
-  return emitter.emitMany(
-    `"stablehlo.reduce_window"(${namesText([...operands, ...padding])}) <{window_dimensions = ${all(kernelShape)}, window_strides = ${all(strides)}, window_dilations = ${all(dilations)}, padding = dense<[[0, 0], [0, 0], ${pairs.join(", ")}]> : tensor<${rank + 2}x2xi64>}> (${body}) : (${typesText([...operands, ...padding])}) -> (${types.map(typeText).join(", ")})`,
-    types,
-  );
+  const all = (list: readonly number[], own = 1): readonly number[] => [own, own, ...list];
+  const windows = {
+    sizes: all(kernelShape),
+    strides: all(strides),
+    dilations: all(dilations),
+    before: all(pads.slice(0, strides.length), 0),
+    after: all(pads.slice(strides.length), 0),
+  };
+  return foldWindows(emitter, operands, pooled, windows, step);
 }
 
-const pool =
+const pooling =
   (operation: "maximum" | "add", outside: number): Lowering<"MaxPool" | "AveragePool"> =>
   (emitter, node, [x]) => {
     const window = withoutCeiling(shapeOf(x).slice(2), node.attributes);
     const padding = emitter.splat(dtypeOf(x), outside);
-    return foldWindows(emitter, [x], [padding], window, resultType(node).shape, (_, [a], [b]) =>
+    return pool(emitter, [[x], [padding]], window, resultType(node).shape, ([a], [b]) =>
       a && b ? [emitter.binary(operation, a, b)] : [],
     );
   };
 
-const sumPool = pool("add", 0);
+const sumPool = pooling("add", 0);
 
 const averagePool: Lowering<"AveragePool"> = inF32((emitter, node, operands, emitGraph) => {
   const [sums] = sumPool(emitter, node, operands, emitGraph) as readonly [Operand];
@@ -64,21 +54,21 @@ const averagePool: Lowering<"AveragePool"> = inF32((emitter, node, operands, emi
   return [emitter.binary("divide", sums, counts)];
 });
 
-/** Of two elements the larger, or else the one at the lower position, with its position. */
-const larger: Fold = (emitter, sums, elements) => {
+/** Returns the larger of two elements with its position; of equal elements, the one at the lower position. */
+const larger = (emitter: Emitter, sums: readonly Operand[], elements: readonly Operand[]) => {
   const [a, i, b, j] = [...sums, ...elements] as unknown as readonly [Operand, Operand, Operand, Operand];
   const isFirst = emitter.binary("and", emitter.compare("EQ", a, b), emitter.compare("LT", i, j));
   const takes = emitter.binary("or", emitter.compare("GT", a, b), isFirst);
   return [emitter.select(takes, a, b), emitter.select(takes, i, j)];
 };
 
-/** How windows lie along an axis. */
+/** The layout of windows along an axis. */
 interface Line {
   /** Distance between the starts of two windows. */
   readonly step: number;
-  /** Padding before the axis. */
+  /** Number of pad elements before the axis. */
   readonly begin: number;
-  /** The greatest number of windows that extend over one element. */
+  /** The largest number of windows that contain one element. */
   readonly overlap: number;
 }
 
@@ -96,7 +86,7 @@ function linesOf(
   });
 }
 
-/** Each value along an axis as many times as there are elements from one window to the next. */
+/** Repeats each value `step` times along each axis: once for each element until the next window starts. */
 function repeatEach(emitter: Emitter, values: Operand, lines: readonly Line[]): Operand {
   const [batch = 0, channels = 0, ...windows] = shapeOf(values);
   const apart = lines.flatMap(({ step }, axis) => [windows[axis] ?? 0, step]);
@@ -107,8 +97,8 @@ function repeatEach(emitter: Emitter, values: Operand, lines: readonly Line[]): 
 }
 
 /**
- * For each element of `shape` the repeated value of the last window to begin at or before it, if `back` is 0, or of one
- * `back` before that.
+ * Returns for each element of `shape` the value of the last window that begins at or before the element, or
+ * of the window `back` windows earlier; `outside` if there is no such window.
  */
 function alignTo(
   emitter: Emitter,
@@ -124,18 +114,20 @@ function alignTo(
 }
 
 /**
- * Every window's dy at its largest element: finds the position of that element, and then adds to each element the dy
- * of those windows over it that found it, the first window first.
+ * Adds the dy of every window to its largest element. Each window finds the position of that element. Then
+ * each element sums the dy of the windows that found its position, in window order.
  */
 const maxPoolGradient: Lowering<"MaxPoolGradient"> = inF32((emitter, node, [dy, x]) => {
   const shape = shapeOf(x);
   const spatial = shape.slice(2);
   const window = withoutCeiling(spatial, node.attributes);
   const position = emitter.expand(emitter.reshape(emitter.iota("i32", [count(spatial)], 0), spatial), shape);
-  // As infinities, NaN has a place in the order.
+  // Replaces NaN, which has no place in the order, by infinity.
   const numbers = emitter.select(emitter.compare("NE", x, x), emitter.like(x, Number.POSITIVE_INFINITY), x);
   const padding = [emitter.splat(dtypeOf(x), Number.NEGATIVE_INFINITY), emitter.splat("i32", 2 ** 31 - 1)];
-  const found = foldWindows(emitter, [numbers, position], padding, window, shapeOf(dy), larger)[1] as Operand;
+  const found = pool(emitter, [[numbers, position], padding], window, shapeOf(dy), (sums, elements) =>
+    larger(emitter, sums, elements),
+  )[1] as Operand;
   const lines = linesOf(spatial, shapeOf(dy).slice(2), window);
   const [places, values] = [repeatEach(emitter, found, lines), repeatEach(emitter, dy, lines)];
   const terms = lines
@@ -152,7 +144,7 @@ const maxPoolGradient: Lowering<"MaxPoolGradient"> = inF32((emitter, node, [dy, 
 });
 
 export const poolingLowerings: LoweringTable<OpOf<"pooling">> = {
-  MaxPool: pool("maximum", Number.NEGATIVE_INFINITY),
+  MaxPool: pooling("maximum", Number.NEGATIVE_INFINITY),
   AveragePool: averagePool,
   MaxPoolGradient: maxPoolGradient,
 };

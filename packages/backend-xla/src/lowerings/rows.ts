@@ -1,4 +1,4 @@
-/** Reads and writes of rows at positions along one axis. */
+/** Reads and writes rows at positions along one axis. */
 import { isFloat, isHalf, type ValueType } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
 import { count, dtypeOf, type Operand, range, rankOf, shapeOf, sizeOf } from "../stablehlo/operand.js";
@@ -7,11 +7,11 @@ import { sumParts } from "../stablehlo/sharding.js";
 import { stableSort } from "../stablehlo/sort.js";
 import { arrayText, listText, namesText, typesText, typeText } from "../stablehlo/tensor-type.js";
 
-/** The elements of `x` at positions of one axis, which the axes of `places` (i32) replace. */
+/** Takes the elements of `x` at `places` (i32) along one axis. The axes of `places` replace that axis. */
 export function takeRows(emitter: Emitter, x: Operand, places: Operand, axis = 0): Operand {
   const [before, after] = [shapeOf(x).slice(0, axis), shapeOf(x).slice(axis + 1)];
   const type = { dtype: dtypeOf(x), shape: [...before, ...shapeOf(places), ...after] };
-  // XLA takes no slice of an empty axis, which no position is in.
+  // XLA takes no slice of an empty axis, in which no position exists.
   if (count(type.shape) === 0 || count(shapeOf(x)) === 0) return emitter.splat(type.dtype, 0, type.shape);
   const kept = [...range(axis), ...range(after.length).map((own) => axis + rankOf(places) + own)];
   return emitter.emit(
@@ -21,10 +21,11 @@ export function takeRows(emitter: Emitter, x: Operand, places: Operand, axis = 0
 }
 
 /**
- * `x` [R, W] with rows of `updates` [N, W] put at `places` i32 [N], or combined with what is there; without an operation
- * the last row at a place stays. Rows at one place are combined first, in an order that depends on nothing but N, so
- * that equal runs give equal bits on every device: sorted by place, a row takes up the sum of the 1, 2, 4, … before it
- * that belong to the same place. Halves are combined in f32 and rounded once. Each of several devices adds up its rows.
+ * Writes rows of `updates` [N, W] to rows `places` i32 [N] of `x` [R, W], or combines them with the rows
+ * there. Without an operation, the last update of a row wins. Updates of one row are first combined with each
+ * other, in an order that depends only on N, so that runs give equal bits on every device: after sorting by
+ * place, each update adds the sums of the 1, 2, 4, … updates before it with the same place. Half dtypes are
+ * combined in f32 and rounded once. Each of several devices combines its own updates.
  */
 export function putRows(
   emitter: Emitter,
@@ -66,29 +67,29 @@ function putOwnRows(
       : emitter.convert(takeRows(emitter, x, sorted), wide);
     sums = emitter.convert(emitter.binary(operation, old, sums), dtype);
   }
-  // The others go to places of their own beyond the end, where a scatter leaves them out.
+  // All but the last row for a place go to distinct places beyond the end, where a scatter ignores them.
   const isLast = emitter.compare("NE", sorted, moved(emitter, sorted, -1));
   const beyond = emitter.binary("add", emitter.iota("i32", [rows], 0), sizeOf(x, 0));
-  // Zeros that a scatter begins with are in memory: other nodes would read theirs there, were they known to be equal.
+  // The scatter's zeros are in memory. Without the barrier, XLA would let other nodes read their zeros from there.
   const zero = emitter.isZero(x) ? emitter.barrier(emitter.splat(dtype, 0)) : [];
   const table = zero[0] === undefined ? x : emitter.broadcast(zero[0], shapeOf(x), []);
   return replaceRows(emitter, table, emitter.select(isLast, sorted, beyond), sums);
 }
 
-/** Rows moved down (or up); those that come in have the place -1. */
+/** Moves rows down by `by`, or up if it is negative. The rows that enter hold -1, which is not a place. */
 function moved(emitter: Emitter, x: Operand, by: number): Operand {
   const none: readonly number[] = range(rankOf(x)).map(() => 0);
   return emitter.pad(x, emitter.splat(dtypeOf(x), -1), none.with(0, by), none.with(0, -by));
 }
 
-/** Sorts places [N], equal ones in their order. @returns them and where each was */
+/** Sorts places [N] stably. @returns the sorted places, and their positions before the sort */
 function sortPlaces(emitter: Emitter, places: Operand): readonly [sorted: Operand, order: Operand] {
   const pair = [places, emitter.iota("i32", shapeOf(places), 0)];
   const sorted = stableSort(emitter, pair, 0, (a, b) => emitter.compare("LT", a, b));
   return sorted as readonly [Operand, Operand];
 }
 
-/** Puts rows at places that are all different. */
+/** Writes rows at places that are all different. */
 function replaceRows(emitter: Emitter, x: Operand, places: Operand, rows: Operand): Operand {
   const scalar: ValueType = { dtype: dtypeOf(x), shape: [] };
   const body = emitter.region([scalar, scalar], (args) => args.slice(1));

@@ -1,24 +1,25 @@
 /** Searches along one axis. NaN counts as larger than every number; of equal elements the first wins. */
 import { type ArgOp, isFloat } from "@mp/graph";
 import type { Emitter } from "../stablehlo/emitter.js";
+import { reduce, reduceKept } from "../stablehlo/fold.js";
 import { dtypeOf, type Operand, shapeOf } from "../stablehlo/operand.js";
 import { stableSort } from "../stablehlo/sort.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-/** The least position of an element equal to the extreme, or of a NaN, which makes the extreme NaN. */
+/** Finds the first element that equals the extreme or is NaN; any NaN makes the extreme NaN. */
 const argReduce =
   (extreme: "maximum" | "minimum"): Lowering<ArgOp> =>
   (emitter, node, [x]) => {
     const axes = [node.attributes.axis];
-    const best = emitter.expand(emitter.reduceKept(extreme, x, axes), shapeOf(x));
+    const best = emitter.expand(reduceKept(emitter, extreme, x, axes), shapeOf(x));
     const isBest = emitter.compare("EQ", x, best);
     const isFound = isFloat(dtypeOf(x)) ? emitter.binary("or", isBest, emitter.compare("NE", x, x)) : isBest;
     const places = emitter.iota("i32", shapeOf(x), node.attributes.axis);
-    const found = emitter.reduce("minimum", emitter.select(isFound, places, 2 ** 31 - 1), axes);
+    const found = reduce(emitter, "minimum", emitter.select(isFound, places, 2 ** 31 - 1), axes);
     return [emitter.reshape(found, resultType(node).shape)];
   };
 
-/** Whether `a` comes before `b`: the larger first, NaN above all, or the other way round. */
+/** Whether `a` sorts before `b`: larger elements first and NaN before all; reversed without `largest`. */
 function comesBefore(emitter: Emitter, a: Operand, b: Operand, largest: boolean): Operand {
   if (!largest) return comesBefore(emitter, b, a, true);
   const isMore = emitter.compare("GT", a, b);
@@ -27,7 +28,7 @@ function comesBefore(emitter: Emitter, a: Operand, b: Operand, largest: boolean)
   return emitter.binary("or", isMore, onlyFirst);
 }
 
-/** A stable sort of the elements with their positions. */
+/** Sorts the elements with their positions, stably, and keeps the first k. */
 const topK: Lowering<"TopK"> = (emitter, node, [x]) => {
   const { axis, k, largest } = node.attributes;
   const pair = [x, emitter.iota("i32", shapeOf(x), axis)];

@@ -3,7 +3,7 @@ import type { Emitter } from "../stablehlo/emitter.js";
 import { count, type Operand } from "../stablehlo/operand.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-/** Counts where every engine counts alike; other ranges are constants. */
+/** Computes a range on the device if every engine would give the same values; other ranges become constants. */
 const rangeOf: Lowering<"Range"> = (emitter, node) => {
   const values = uncountableRange(node);
   if (values !== undefined) return [emitter.constant(values)];
@@ -29,7 +29,7 @@ const randomBits: Lowering<"RandomBits"> = (emitter, node, [drawn]) => {
     const square = squared(x, addend);
     x = emitter.binary("or", high(square), raised(square));
   }
-  // Of 32 bits, which the conversion keeps.
+  // The value has 32 bits, which the conversion keeps.
   return [emitter.reshape(emitter.convert(high(squared(x, z)), "i32"), shape)];
 };
 

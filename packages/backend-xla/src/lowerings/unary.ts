@@ -8,19 +8,19 @@ import { inF32, type Lowering, type LoweringTable } from "./lowering.js";
 
 type UnaryLowering = Lowering<OpOf<"unary">>;
 
-/** An operation that is exact in every dtype. */
+/** Lowers to an operation that needs no f32, in any dtype. */
 const plain =
   (operation: UnaryOperation): UnaryLowering =>
   (emitter, _, [x]) => [emitter.unary(operation, x)];
 
-/** A function that XLA would compute in the half itself, rounding after each of its steps. */
+/** Lowers to a function computed in f32: in a half dtype XLA would round after each step. */
 const wide = (f: (emitter: Emitter, x: Operand) => Operand): UnaryLowering =>
   inF32((emitter, _, [x]) => [f(emitter, x)]);
 
 const wideUnary = (operation: UnaryOperation): UnaryLowering =>
   wide((emitter, x) => emitter.unary(operation, x));
 
-/** +0 for both zeros, where XLA's operation gives each its own. */
+/** The sign of x, and +0 for both zeros; XLA's operation keeps -0. */
 function sign(emitter: Emitter, x: Operand): Operand {
   const own = emitter.unary("sign", x);
   if (!isFloat(dtypeOf(x))) return own;
@@ -40,7 +40,7 @@ const ifNegative = (f: (emitter: Emitter, x: Operand) => Operand): Lowering<"Lea
     return [emitter.select(emitter.compare("LT", x, 0), scaled, x)];
   });
 
-/** The error function: beyond ±1 one less the complement, since XLA's own is 5 ulp off near 1. */
+/** The error function. Beyond ±1 it is 1 - erfc, because XLA's erf has an error of 5 ulp where it is near 1. */
 function erf(emitter: Emitter, x: Operand): Operand {
   const size = emitter.unary("abs", x);
   const far = emitter.binary("subtract", emitter.like(x, 1), emitter.special("erfc", size));
@@ -48,7 +48,7 @@ function erf(emitter: Emitter, x: Operand): Operand {
   return emitter.select(emitter.compare("LT", size, 1), emitter.special("erf", x), signed);
 }
 
-/** x/2 · erfc(-x/√2), which keeps its digits where 1 + erf cancels. */
+/** x/2 · erfc(-x/√2), which is accurate where 1 + erf would cancel. */
 function gelu(emitter: Emitter, x: Operand): Operand {
   const tail = emitter.special("erfc", emitter.binary("multiply", x, -Math.SQRT1_2));
   return emitter.binary("multiply", emitter.binary("multiply", x, 0.5), tail);
@@ -62,7 +62,7 @@ function geluTanh(emitter: Emitter, x: Operand): Operand {
   return emitter.binary("multiply", emitter.binary("multiply", x, 0.5), emitter.binary("add", bend, 1));
 }
 
-/** The bound as a value of the dtype: for integers the next one inside, and not beyond their limits. */
+/** A clip bound in the dtype. For integers, the nearest integer within the bound and the dtype's limits. */
 function boundOf(dtype: DType, bound: number, inside: (x: number) => number): number | bigint {
   if (isFloat(dtype) || Number.isNaN(bound)) return bound;
   const [least, greatest] = limitsOf(dtype);

@@ -6,11 +6,11 @@ import {
   hostArrayOf,
   type ValueType,
 } from "@mp/graph";
+import { type Ledger, NativeResource } from "@mp/graph/internal";
 import { settle } from "./event.js";
-import { type Ledger, Resource } from "./ledger.js";
 import type { Plugin } from "./plugin.js";
 
-/** Numbers of PJRT_Buffer_Type. */
+/** PJRT_Buffer_Type of each dtype. */
 export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
   bool: 1,
   i32: 4,
@@ -24,32 +24,32 @@ export const ELEMENT_TYPE: Readonly<Record<DType, number>> = {
   f8e4m3: 17,
 };
 
-/** A tensor in the memory of each device, which may still be being computed: the same on all, or its rows divided. */
-export class DeviceBuffer extends Resource<readonly bigint[]> {
-  /** The type of the tensor on each device. */
+/** A tensor in device memory, perhaps still being computed. Each device has all of it or some of its rows. */
+export class DeviceBuffer extends NativeResource<readonly bigint[]> {
+  /** The type of the part that each device holds. */
   readonly type: ValueType;
   readonly #plugin: Plugin;
 
   /** @param handles one for each device */
   constructor(plugin: Plugin, ledger: Ledger, handles: readonly bigint[], type: ValueType) {
-    super("buffer", handles, ledger, byteLength(type) * handles.length);
+    super("XLA: buffer", handles, ledger, byteLength(type) * handles.length);
     this.type = type;
     this.#plugin = plugin;
   }
 
-  /** Bytes on all devices together. */
+  /** Bytes on all devices, added up. */
   get sizeBytes(): number {
     return byteLength(this.type) * this.handle.length;
   }
 
-  /** Whether a run has taken over the memory. */
+  /** Whether results of a run have taken over the memory. */
   get isDonated(): boolean {
     return this.handle.some((buffer) =>
       this.#plugin.call("Buffer_IsDeleted", { buffer }).truth("is_deleted"),
     );
   }
 
-  /** Begins to copy the first device's tensor to the host; the function that it returns waits for that. */
+  /** Begins to copy the first device's tensor to the host. The returned function waits for the copy. */
   beginDownload(): () => Promise<HostTensor> | HostTensor {
     const { dtype, shape } = this.type;
     const data = new hostArrayOf[dtype](elementCount(shape, "download"));
@@ -66,7 +66,7 @@ export class DeviceBuffer extends Resource<readonly bigint[]> {
     };
   }
 
-  /** A copy on the host. */
+  /** Copies the first device's tensor to the host. */
   async download(): Promise<HostTensor> {
     return this.beginDownload()();
   }

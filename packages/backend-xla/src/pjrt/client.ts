@@ -1,9 +1,9 @@
 import { elementCount, type HostTensor, type ValueType } from "@mp/graph";
+import { Ledger } from "@mp/graph/internal";
 import { DeviceBuffer, ELEMENT_TYPE } from "./buffer.js";
 import { compileArguments, type Flags } from "./compile-options.js";
 import { drop } from "./event.js";
 import { NativeExecutable } from "./executable.js";
-import { Ledger } from "./ledger.js";
 import { type NamedOptions, NamedValues } from "./named-values.js";
 import type { Plugin } from "./plugin.js";
 import { bytesAt } from "./struct.js";
@@ -11,14 +11,14 @@ import { bytesAt } from "./struct.js";
 /** PJRT_HostBufferSemantics: the array is read during the call and may change after it. */
 const ONLY_DURING_CALL = 0;
 
-/** A plugin's client: holds memory on its first devices, and compiles programs that these run together. */
+/** A plugin's client. It holds memory on its devices, and compiles programs that the devices run together. */
 export class Client {
   readonly plugin: Plugin;
   /** The name of the platform: `cpu`, `cuda`. */
   readonly platform: string;
   /** The version that the platform reports, which may be several lines. */
   readonly platformVersion: string;
-  /** The name of the first device, such as that of the graphics card. */
+  /** The kind of device, such as the model of the GPU. */
   readonly device: string;
   readonly #client: bigint;
   readonly #devices: readonly bigint[];
@@ -45,7 +45,7 @@ export class Client {
   }
 
   /**
-   * @param options the plugin's own; one that it does not know is an error
+   * @param options options of the plugin; the plugin refuses unknown ones
    * @param deviceCount the most devices to use
    */
   static async open(plugin: Plugin, options: NamedOptions, deviceCount: number): Promise<Client> {
@@ -61,14 +61,9 @@ export class Client {
     return this.#devices.length;
   }
 
-  /** Bytes of everything that the client holds on all devices, programs aside. */
-  get bytes(): number {
-    return this.#ledger.bytes;
-  }
-
   /**
-   * Compiles StableHLO on another thread.
-   * @param outputTypes those of the results of `main`
+   * Compiles StableHLO text on another thread.
+   * @param outputTypes types of the results of `main`
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the plugin's reason
    */
   async compile(text: string, flags: Flags, outputTypes: readonly ValueType[]): Promise<NativeExecutable> {
@@ -79,7 +74,7 @@ export class Client {
     return this.#executable(made.pointer("executable"), outputTypes);
   }
 
-  /** Loads what `NativeExecutable.serialize` returned. The flags are those that it was compiled with. */
+  /** Loads a program that `NativeExecutable.serialize` returned, with the flags of its compilation. */
   async load(bytes: Uint8Array, outputTypes: readonly ValueType[]): Promise<NativeExecutable> {
     const made = await this.plugin.callAsync("Executable_DeserializeAndLoad", {
       client: this.#client,
@@ -90,8 +85,8 @@ export class Client {
   }
 
   /**
-   * Copies a tensor to every device, or divides its rows equally among them. The caller may change the array after the
-   * call, even while it is still being copied.
+   * Copies a tensor to every device, or shards its rows equally over the devices. The caller may change the array after
+   * the call, even while it is still being copied.
    */
   upload({ dtype, shape, data }: HostTensor, isDivided = false): DeviceBuffer {
     const rows = (shape[0] ?? 1) / this.deviceCount;
@@ -110,7 +105,7 @@ export class Client {
     }
   }
 
-  /** Bytes that can still be allocated on each device; undefined if the plugin does not say. */
+  /** Bytes that are free on each device; undefined if the plugin does not report this. */
   freeBytes(): number | undefined {
     if (!this.#tellsMemory) return undefined;
     try {
@@ -118,13 +113,13 @@ export class Client {
       if (all.every((stats) => stats.truth("bytes_limit_is_set")))
         return Math.min(...all.map((stats) => stats.number("bytes_limit") - stats.number("bytes_in_use")));
     } catch {
-      // The function is there, and answers that it is not implemented.
+      // Some plugins have the function but do not implement it.
     }
     this.#tellsMemory = false;
     return undefined;
   }
 
-  /** Frees what is left, and the client. No call may be pending. */
+  /** Frees all unreleased resources, then the client. No call may be pending. */
   close(): void {
     this.#ledger.releaseAll();
     this.plugin.call("Client_Destroy", { client: this.#client });

@@ -1,9 +1,9 @@
 import type { Plugin } from "./plugin.js";
 
 /**
- * Waits for an event and destroys it. The thread that waits is none of Node's own, so that timers and sockets go on,
- * and the process does not end meanwhile.
- * @throws what the event failed with
+ * Waits for an event and destroys it. A thread other than Node's main thread waits, so that timers and
+ * sockets go on; the process does not end while it waits.
+ * @throws the error with which the event ended
  */
 export function settle(plugin: Plugin, event: bigint): Promise<void> | void {
   const asked = plugin.call("Event_IsReady", { event });
@@ -27,7 +27,7 @@ export function drop(plugin: Plugin, event: bigint): void {
   if (event !== 0n) plugin.call("Event_Destroy", { event });
 }
 
-/** Waits for all, one after the other, also if one fails. @throws the first failure */
+/** Calls all wait functions in turn, even if one fails. @throws the first failure */
 export async function settleAll<R>(waits: readonly (() => Promise<R> | R)[]): Promise<readonly R[]> {
   const results: R[] = [];
   const failures: unknown[] = [];

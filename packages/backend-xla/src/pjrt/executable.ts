@@ -1,7 +1,7 @@
 import type { ValueType } from "@mp/graph";
+import { type Ledger, NativeResource } from "@mp/graph/internal";
 import koffi from "koffi";
 import { DeviceBuffer } from "./buffer.js";
-import { type Ledger, Resource } from "./ledger.js";
 import type { Plugin } from "./plugin.js";
 import { readMemory } from "./program-memory.js";
 import { bytesAt, Struct } from "./struct.js";
@@ -10,24 +10,24 @@ const DELETER = koffi.proto("void (void *made)");
 
 interface Executed {
   readonly outputs: readonly DeviceBuffer[];
-  /** Events of the end of the run, one for each device; the caller settles them. */
+  /** One event per device that marks the end of the run; the caller settles them. */
   readonly done: readonly bigint[];
 }
 
-/** A program on the devices. */
-export class NativeExecutable extends Resource {
-  /** Bytes that a run takes besides its arguments; 0 if the plugin does not say. */
+/** A compiled program, loaded on the devices. */
+export class NativeExecutable extends NativeResource {
+  /** Bytes that a run takes besides its arguments; 0 if the plugin does not report this. */
   readonly workBytes: number;
   readonly #plugin: Plugin;
   readonly #ledger: Ledger;
   readonly #executable: bigint;
   readonly #outputTypes: readonly ValueType[];
-  /** The results of each device. */
+  /** Handles of the results on each device, which a run fills in. */
   readonly #outputs: readonly BigUint64Array[];
   readonly #done: BigUint64Array;
   readonly #args: Struct<"LoadedExecutable_Execute">;
 
-  /** @param outputTypes those of the program's results, which each device has whole */
+  /** @param outputTypes types of the program's results; each device has every result whole */
   constructor(
     plugin: Plugin,
     ledger: Ledger,
@@ -35,7 +35,7 @@ export class NativeExecutable extends Resource {
     outputTypes: readonly ValueType[],
     devices: number,
   ) {
-    super("executable", handle, ledger);
+    super("XLA: executable", handle, ledger);
     this.#plugin = plugin;
     this.#ledger = ledger;
     this.#outputTypes = outputTypes;
@@ -55,8 +55,8 @@ export class NativeExecutable extends Resource {
   }
 
   /**
-   * Begins a run. Arguments that the program aliases to results are donated: their memory is taken over, and only
-   * their release is left to the caller.
+   * Begins a run. Arguments that the program aliases to results are donated: results take over their memory,
+   * but the caller must still release the arguments.
    */
   execute(inputs: readonly DeviceBuffer[]): Executed {
     const lists = this.#outputs.map((_, device) =>
@@ -72,7 +72,7 @@ export class NativeExecutable extends Resource {
     return { outputs, done: [...this.#done] };
   }
 
-  /** The compiled program, for `Client.load` of a process with the same plugin and the same device. */
+  /** Returns the compiled program as bytes, for `Client.load` with the same plugin and the same device. */
   serialize(): Uint8Array {
     const made = this.#plugin.call("Executable_Serialize", { executable: this.#executable });
     const bytes = bytesAt(made.pointer("serialized_bytes"), made.number("serialized_bytes_size"));

@@ -1,19 +1,19 @@
 import { type ErrorCode, MpError } from "@mp/graph";
 
-/** Numbers of PJRT_Error_Code, which are those of absl::StatusCode. */
+/** PJRT_Error_Code for a lack of memory; PJRT's codes equal those of absl::StatusCode. */
 const RESOURCE_EXHAUSTED = 8;
 const CODES: Readonly<Record<number, ErrorCode>> = {
   [RESOURCE_EXHAUSTED]: "MP_OUT_OF_MEMORY",
-  // Of an operation, a type or a function of the interface.
+  // An operation, a type or a function of the interface is not implemented.
   12: "MP_UNSUPPORTED",
 };
 
 /**
- * An error of the plugin. What a plugin calls an invalid argument is ours, not the user's: graphs have been checked.
- * @param status its PJRT_Error_Code
+ * Makes an MpError from a plugin's failure. Invalid arguments are not the user's error; graphs have been checked.
+ * @param status the failure's PJRT_Error_Code
  */
 export function pluginFailure(what: string, status: number, said: string): MpError {
-  // Errors that pass through several layers keep their words and lose their number.
+  // Errors that pass through several layers keep their text and lose their code.
   const isMemory = /RESOURCE_EXHAUSTED|out of memory/i.test(said);
   const code = CODES[isMemory ? RESOURCE_EXHAUSTED : status] ?? "MP_BACKEND_FAILED";
   return new MpError(code, `XLA: ${what}: ${essence(said) || `status ${status}`}`, {
@@ -23,7 +23,7 @@ export function pluginFailure(what: string, status: number, said: string): MpErr
 
 const LONGEST = 400;
 
-/** The beginning of a message, without the stack traces that follow in some. */
+/** The first line of a message, without the stack trace that may follow. */
 const essence = (said: string): string => said.split("\n", 1)[0]?.trim().slice(0, LONGEST) ?? "";
 
 /** @param file the plugin's library */

@@ -1,8 +1,7 @@
-/** Loads a PJRT plugin once per process, and calls its functions. It knows nothing about clients or programs. */
+/** Loads a PJRT plugin once per process and calls its functions. Knows nothing about clients or programs. */
 import { MpError } from "@mp/graph";
 import koffi, { type KoffiFunc, type LibraryHandle } from "koffi";
 import { pluginFailure, unavailable } from "./failure.js";
-import { NamedValues } from "./named-values.js";
 import { bytesAt, type FieldName, type FieldValue, type FunctionName, Struct, slotOf } from "./struct.js";
 
 type NativeFunction = KoffiFunc<(args: Uint8Array) => bigint | null>;
@@ -16,7 +15,7 @@ const PLUGIN_REMEDY = "name the library of a PJRT plugin";
 
 const loaded = new Map<string, Plugin>();
 
-/** @throws MP_BACKEND_UNAVAILABLE if the file does not load, is no PJRT plugin or has another major version */
+/** @throws MP_BACKEND_UNAVAILABLE for a file that does not load or is not a plugin of this major version */
 export function loadPlugin(path: string): Plugin {
   const plugin = loaded.get(path) ?? new Plugin(path);
   loaded.set(path, plugin);
@@ -28,9 +27,7 @@ export class Plugin {
   readonly path: string;
   /** The version of the C interface, such as 0.114. */
   readonly apiVersion: string;
-  /** What the plugin reports, such as its versions of XLA and StableHLO. */
-  readonly attributes: Readonly<Record<string, string>>;
-  /** The garbage collector unloads a library that nothing holds. */
+  /** Held because the garbage collector unloads a library without references. */
   readonly #library: LibraryHandle;
   readonly #table: BigUint64Array;
   readonly #functions = new Map<FunctionName, NativeFunction>();
@@ -53,18 +50,15 @@ export class Plugin {
       bytesAt(api, Number(header.getBigUint64(0, true))).slice(HEADER_BYTES).buffer,
     );
     this.call("Plugin_Initialize");
-    const listed = this.call("Plugin_Attributes");
-    this.attributes = NamedValues.read(listed.pointer("attributes"), listed.number("num_attributes"));
   }
 
-  /** Whether the plugin has the function. */
   has(name: FunctionName): boolean {
     // Older plugins have shorter tables.
     return (this.#table[slotOf(name)] ?? 0n) !== 0n;
   }
 
   /**
-   * Calls a function. @returns its argument, in which it has left its results
+   * Calls a function. @returns the argument struct, into which the function has written its results
    * @throws MP_UNSUPPORTED for a function that the plugin lacks, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED
    */
   call<N extends FunctionName>(name: N, values: Values<N> = {}): Struct<N> {
@@ -73,12 +67,12 @@ export class Plugin {
     return args;
   }
 
-  /** Calls a function with a struct that the caller keeps, for further calls or for what it holds. */
+  /** Calls a function with an argument struct of the caller, to reuse it or to read results from it. */
   callWith<N extends FunctionName>(name: N, args: Struct<N>): void {
     this.#check(name, this.#function(name)(args.bytes));
   }
 
-  /** Calls a function on another thread. The argument, and what it points to, stays alive until then. */
+  /** Calls a function on another thread. Keeps the argument, and all it points to, alive until the end. */
   async callAsync<N extends FunctionName>(name: N, values: Values<N>): Promise<Struct<N>> {
     const args = new Struct(name, values);
     const call = this.#function(name);
@@ -130,24 +124,24 @@ function findApi(path: string, library: LibraryHandle): bigint {
   }
 }
 
-/** Flags of XLA that no compile option sets. Programs for other devices do not depend on them. */
+/** XLA flags for the CPU that no compile option can set. They do not affect programs for other devices. */
 const PROCESSOR_FLAGS = [
   // Kernels that go through MLIR take three times as long to compile.
   "--xla_backend_extra_options=xla_cpu_disable_new_fusion_emitters",
-  // Newer instructions round a product and a sum once, in some programs and not in others.
+  // Newer instructions round a product and its sum once, in some programs and not in others.
   "--xla_cpu_max_isa=AVX",
 ];
 
-/** Sets what the library reads of the environment when it is loaded, unless the user has set it. */
+/** Sets the environment variables that the library reads when it is loaded, unless the user has set them. */
 function setDefaults(): void {
-  // It would write to standard error what its errors say.
+  // Otherwise the library also writes its errors to standard error.
   process.env["TF_CPP_MIN_LOG_LEVEL"] ??= "3";
   process.env["XLA_FLAGS"] ??= PROCESSOR_FLAGS.join(" ");
 }
 
 /**
- * LLVM needs more stack than koffi's 128 KiB for a call on another thread: compiling would end the process. This is
- * the most that koffi takes, and only before the process loads its first library.
+ * Largest stack of koffi's calls on other threads; it can be set only before the process loads its first library. With
+ * koffi's default of 128 KiB, LLVM would crash the process when it compiles.
  */
 const STACK_BYTES = 16 * 1024 * 1024;
 
@@ -157,6 +151,6 @@ function growStacks(): void {
   try {
     koffi.config({ ...settings, sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES });
   } catch {
-    // Other code used koffi first: its sizes are in effect.
+    // Other code used koffi first, so that code's sizes are in effect.
   }
 }

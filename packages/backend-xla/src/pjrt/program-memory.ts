@@ -1,10 +1,10 @@
 import type { Plugin } from "./plugin.js";
 
-/** Bytes that a compiled program takes on its device. */
+/** Bytes that a compiled program needs on each device. */
 export interface ProgramMemory {
   readonly arguments: number;
   readonly results: number;
-  /** Of the results, those that take over the memory of arguments. */
+  /** Bytes of the results that take over memory of arguments. */
   readonly aliased: number;
   readonly temporary: number;
 }

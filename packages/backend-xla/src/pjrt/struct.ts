@@ -1,24 +1,24 @@
 /**
- * Arguments of the C interface's functions, which each take one struct. `layout.json` has the place of every field and
- * the number of every function: made once from `pjrt_c_api.h` of version 0.114, and compared with what a C++ compiler
- * says of the header of 0.81, where all fields that both have lie in the same places. A plugin reads as much of a struct
- * as its `struct_size` says, so that one table serves older and newer plugins.
+ * Argument structs of the C interface, one for each function. `layout.json` has the offset of every field and
+ * the index of every function. It was made from `pjrt_c_api.h` of version 0.114; for fields that version 0.81
+ * has too, a C++ compiler gives the same offsets there. A plugin reads only `struct_size` bytes of a struct,
+ * so this table serves older and newer plugins.
  */
 import koffi from "koffi";
 import layout from "./layout.json" with { type: "json" };
 
 type Layout = typeof layout;
 type StructName = keyof Layout;
-/** A struct that is the argument of the function of that name. */
+/** The name of a function, and of the struct that is its argument. */
 export type FunctionName = { [N in StructName]: Layout[N] extends { slot: number } ? N : never }[StructName];
 export type FieldName<N extends StructName> = keyof Layout[N]["fields"];
 
-/** Memory, with what it points to. */
+/** Memory to which a field can point; the object keeps alive what the bytes themselves point to. */
 interface Memory {
   readonly bytes: Uint8Array;
 }
 
-/** What a field may be set to. Of memory, the field gets the address, and the struct keeps it alive. */
+/** A value for a field. For memory, the field gets the address, and the struct keeps the memory alive. */
 export type FieldValue = bigint | number | boolean | ArrayBufferView | Memory;
 
 interface Field {
@@ -67,23 +67,21 @@ export class Struct<N extends StructName = StructName> {
     return this.number(field) !== 0;
   }
 
-  /** The text that one field points to and another has the length of. */
+  /** Reads text: `field` has its address, `length` its length. */
   text(field: FieldName<N>, length: FieldName<N>): string {
     return textAt(this.pointer(field), this.number(length));
   }
 }
 
-/** The number of a function in the plugin's table. */
+/** The index of a function in the plugin's table. */
 export const slotOf = (name: FunctionName): number => layout[name].slot;
-
-export const structSize = (name: StructName): number => layout[name].size;
 
 function addressOf(value: ArrayBufferView | Memory): bigint {
   const memory = "bytes" in value ? value.bytes : value;
   return memory.byteLength === 0 ? 0n : BigInt(koffi.address(memory));
 }
 
-/** A copy of memory of the plugin. */
+/** Copies memory of the plugin. */
 export function bytesAt(address: bigint, length: number): Uint8Array {
   return length === 0 ? new Uint8Array(0) : new Uint8Array(koffi.view(address, length)).slice();
 }

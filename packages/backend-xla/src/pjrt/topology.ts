@@ -5,20 +5,20 @@ import { type ProgramMemory, readMemory } from "./program-memory.js";
 import { Struct } from "./struct.js";
 
 export interface CompiledProgram {
-  /** The module after all passes, in a format that the plugin names. */
+  /** The module after all compiler passes, in a format that the plugin names. */
   readonly module: { readonly bytes: Uint8Array; readonly format: string };
   readonly memory: ProgramMemory;
 }
 
-/** A description of devices that programs are compiled for. They need not be here. */
+/** Describes devices for which programs can be compiled. The devices need not be present. */
 export class Topology {
   readonly #plugin: Plugin;
   readonly #topology: bigint;
   readonly #devices: number;
 
   /**
-   * @param options the plugin's own
-   * @param devices how many of them run a program together
+   * @param options options of the plugin
+   * @param devices how many devices run a program together
    */
   constructor(plugin: Plugin, options: NamedOptions, devices: number) {
     const named = new NamedValues(options);
@@ -34,7 +34,7 @@ export class Topology {
   }
 
   /**
-   * Compiles StableHLO on another thread, without a client, and returns what became of it.
+   * Compiles StableHLO on another thread, without a client, and returns the compiled program.
    * @throws MP_UNSUPPORTED, MP_BACKEND_FAILED or MP_OUT_OF_MEMORY with the plugin's reason
    */
   async compile(text: string, flags: Flags): Promise<CompiledProgram> {

@@ -4,13 +4,14 @@ import { count, dtypeOf, type Operand, shapeOf, sizeOf } from "./operand.js";
 import type { ProductAxes } from "./operations.js";
 import { listText, namesText, typesText, typeText } from "./tensor-type.js";
 
-/** Rows and columns of the least product for a GPU's matrix units. */
+/** Fewest rows and columns of a product for which a GPU uses its matrix units. */
 const TILE = 16;
 
 /**
- * Sums of products, with the shared axes first, then the others of `a`, then those of `b`. Products of halves are
- * summed in f32 and rounded once, to `dtype`: by matrix units, which sum in f32 whatever they leave, or by a cast, since
- * XLA sums other products in the type of their result.
+ * Emits a product. The result's axes are the batch axes, the free axes of `a`, then the free axes of `b`. Products of
+ * half dtypes are summed in f32 and rounded once to `dtype`. A GPU's matrix units do this whatever the result's dtype.
+ * Everywhere else XLA would sum in the result's dtype, so the product is emitted with an f32 result, which is then
+ * cast.
  */
 export function dot(
   emitter: Emitter,

@@ -3,6 +3,7 @@ import {
   type FloatDType,
   floatFormats,
   type HostTensor,
+  isComputeFloat,
   isFloat,
   type Shape,
   sameShape,
@@ -11,29 +12,28 @@ import {
 import type { KnownIndices } from "./known-indices.js";
 import { literalText, splatText, uniformValue } from "./literal.js";
 import { emitApart, isMerged, Traits } from "./merges.js";
-import { type FoldOp, neutralOf } from "./neutral.js";
 import { dtypeOf, type Operand, range, rankOf, repeated, shapeOf, sizeOf } from "./operand.js";
 import type { BinaryOperation, Comparison, UnaryOperation } from "./operations.js";
-import { arrayText, comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
+import { comparisonType, listText, namesText, typesText, typeText } from "./tensor-type.js";
 
 export interface EmitterOptions {
-  /** Whether products of f32 may round their operands to TF32. */
+  /** Whether f32 products may round their operands to TF32. */
   readonly tf32: boolean;
-  /** Whether the text is for XLA's compiler for processors, whose reductions lose NaN in long rows. */
+  /** Whether the text is for XLA's CPU compiler, whose reductions lose NaN in long rows. */
   readonly isProcessor?: boolean;
   /** How many devices run the program together. */
   readonly devices: number;
-  /** Whether attention calls cuDNN's kernels where there are some. */
+  /** Whether attention nodes call cuDNN's kernels, where cuDNN has one. */
   readonly flashAttention?: boolean;
 }
 
 /**
- * Appends the operations of a function to its text. Each method adds one operation, or none where its result would be
- * its operand, and returns the result. Shapes must fit: a graph has been checked before it is emitted.
+ * Appends operations to the text of a function. Each method adds one operation, or none where the result equals the
+ * operand, and returns the result. Shapes must fit; graphs have been checked before they are emitted.
  */
 export class Emitter {
   readonly options: EmitterOptions;
-  /** Of the graph that is being emitted. */
+  /** Facts about the indices of the graph that is being emitted. */
   knownIndices: KnownIndices | undefined;
   #lines: string[] = [];
   #names = 0;
@@ -44,19 +44,19 @@ export class Emitter {
     this.options = options;
   }
 
-  /** Whether the text is for one GPU. Several add up parts of a sum in its type, and exchange what has an order. */
+  /** Whether the text is for one GPU. Several GPUs add partial sums in the sum's dtype and need fixed layouts. */
   get isForOneGpu(): boolean {
     return this.options.isProcessor !== true && this.options.devices === 1;
   }
 
-  /** The operations so far, one a line. */
+  /** The operations so far, one per line. */
   text(): string {
     return this.#lines.join("\n");
   }
 
   // ---- operations of any kind
 
-  /** Appends an operation with one result. @param operation its text to the right of `=` */
+  /** Appends an operation with one result. @param operation text of the operation, to the right of `=` */
   emit(operation: string, type: ValueType): Operand {
     const name = this.#newName();
     this.#lines.push(`${name} = ${operation}`);
@@ -73,7 +73,7 @@ export class Emitter {
   }
 
   /**
-   * The text of a region, `{ ^bb0(…): … stablehlo.return … }`, in the generic form of operations.
+   * Returns the text of a region, `{ ^bb0(…): … stablehlo.return … }`, in the generic form of operations.
    * @param body emits the region's operations from its arguments and returns its results
    */
   region(
@@ -86,7 +86,7 @@ export class Emitter {
     return `{\n^bb0(${head}):\n${this.block(() => body(args), end)}\n}`;
   }
 
-  /** The text of operations that end with a return of the results of `body`. @param end the operation that returns */
+  /** Returns the text of the operations of `body`, followed by `end`, the operation that returns results. */
   block(body: () => readonly Operand[], end = "stablehlo.return"): string {
     const outer = this.#lines;
     this.#lines = [];
@@ -100,29 +100,42 @@ export class Emitter {
   // ---- constants
 
   constant(value: HostTensor): Operand {
-    const type = { dtype: value.dtype, shape: value.shape };
-    const made = this.emit(`stablehlo.constant ${literalText(value)} : ${typeText(type)}`, type);
-    return this.#traits.markConstant(made, uniformValue(value));
+    const { dtype, shape } = value;
+    const uniform = uniformValue(value);
+    const isByteFloat = isFloat(dtype) && !isComputeFloat(dtype);
+    if (this.options.isProcessor === true && isByteFloat && uniform === undefined)
+      return this.#byteFloats(value);
+    const made = this.emit(`stablehlo.constant ${literalText(value)} : ${typeText({ dtype, shape })}`, {
+      dtype,
+      shape,
+    });
+    return this.#traits.markConstant(made, uniform);
   }
 
-  /** A tensor that holds one number everywhere, rounded to the dtype. */
+  /** XLA's CPU compiler makes invalid code from constants of 8-bit floats, so the program contains their bytes. */
+  #byteFloats({ dtype, data, shape }: HostTensor): Operand {
+    const [bytes] = this.barrier(this.constant({ dtype: "u8", data: data as Uint8Array, shape }));
+    return this.bitcast(bytes as Operand, dtype);
+  }
+
+  /** Makes a tensor whose elements are all `value`, rounded to the dtype. */
   splat(dtype: DType, value: number | bigint, shape: Shape = []): Operand {
     const type = { dtype, shape };
     const made = this.emit(`stablehlo.constant ${splatText(dtype, value)} : ${typeText(type)}`, type);
     return this.#traits.markConstant(made, value);
   }
 
-  /** One number everywhere, in the dtype and shape of `x`. */
+  /** Makes a tensor with the dtype and shape of `x` whose elements are all `value`. */
   like(x: Operand, value: number | bigint): Operand {
     return this.splat(dtypeOf(x), value, shapeOf(x));
   }
 
-  /** Whether `x` is known to hold +0 everywhere. */
+  /** Whether all elements of `x` are known to be +0. */
   isZero(x: Operand): boolean {
     return this.#traits.has(x, "zero");
   }
 
-  /** The position along an axis. */
+  /** Makes a tensor in which each element is its own index along `axis`. */
   iota(dtype: DType, shape: Shape, axis: number): Operand {
     const type = { dtype, shape };
     return this.emit(`stablehlo.iota dim = ${axis} : ${typeText(type)}`, type);
@@ -135,15 +148,15 @@ export class Emitter {
     return operation === "negate" ? this.#traits.copy(made, x) : made;
   }
 
-  /** A function of CHLO, which the plugin expands. */
+  /** Calls a function of the dialect CHLO, which the plugin expands. */
   special(operation: "erf" | "erfc", x: Operand): Operand {
     const type = typeText(x.type);
     return this.emit(`chlo.${operation} ${x.name} : ${type} -> ${type}`, x.type);
   }
 
   /**
-   * Operations of floats are kept apart that XLA would merge.
-   * @param b of the type of `a`, or a number, which becomes a constant of it
+   * Emits an operation of two operands. Separates float operations that XLA would otherwise merge.
+   * @param b an operand of the type of `a`, or a number, which becomes a constant of that type
    */
   binary(operation: BinaryOperation, a: Operand, b: Operand | number | bigint): Operand {
     const other = this.#operandLike(a, b);
@@ -153,7 +166,7 @@ export class Emitter {
     return emitApart(this, this.#traits, operation, [a, other], emit);
   }
 
-  /** The comparison's result as bools. With NaN, all but NE are false. */
+  /** Compares elements; the result is bool. If either element is NaN, all comparisons but NE are false. */
   compare(direction: Comparison, a: Operand, b: Operand | number | bigint): Operand {
     const other = this.#operandLike(a, b);
     const operands = [
@@ -177,8 +190,8 @@ export class Emitter {
   }
 
   /**
-   * XLA's conversion; not the semantics of Cast where that differs. A bool selects 1 or 0: XLA takes a product with a
-   * converted one for a selection, which forgets NaN.
+   * Converts as XLA does, which sometimes differs from the operator Cast. For a bool, selects 1 or 0, because XLA would
+   * turn a product with a converted bool into a selection, which loses NaN.
    */
   convert(x: Operand, dtype: DType): Operand {
     if (dtypeOf(x) === dtype) return x;
@@ -186,12 +199,12 @@ export class Emitter {
     return this.#from("convert", x, { dtype, shape: shapeOf(x) });
   }
 
-  /** The same bits as another type of the same width. */
+  /** Reinterprets the bits as another dtype of the same width. */
   bitcast(x: Operand, dtype: DType): Operand {
     return this.#from("bitcast_convert", x, { dtype, shape: shapeOf(x) });
   }
 
-  /** Its operand, in a way that nothing before it is rewritten together with what follows. */
+  /** Passes operands through a barrier, across which XLA optimizes nothing. */
   barrier(...operands: readonly Operand[]): readonly Operand[] {
     return this.emitMany(
       `stablehlo.optimization_barrier ${namesText(operands)} : ${typesText(operands)}`,
@@ -200,8 +213,8 @@ export class Emitter {
   }
 
   /**
-   * Its operand, a float, rounded to a format that holds every number of its dtype: that costs nothing, and is not seen
-   * through. One more bit of the exponent is for constants, whose subnormal numbers XLA would round to 0.
+   * Rounds a float operand to a format that holds all numbers of its dtype. This costs nothing and hides the
+   * operand from XLA. The format has one more exponent bit, because XLA would round subnormal constants to 0.
    */
   fence(x: Operand): Operand {
     const { bits, fractionBits } = floatFormats[dtypeOf(x) as FloatDType];
@@ -212,7 +225,7 @@ export class Emitter {
     );
   }
 
-  /** x with +0 for both zeros. */
+  /** Returns x with -0 replaced by +0. */
   positiveZeros(x: Operand): Operand {
     return this.select(this.compare("EQ", x, 0), this.like(x, 0), x);
   }
@@ -230,20 +243,20 @@ export class Emitter {
     return this.#from("transpose", x, { dtype: dtypeOf(x), shape }, `dims = ${listText(permutation)}`);
   }
 
-  /** Repeats `x`; its axis i becomes axis `axes[i]` of the result, where its size is that or 1. */
+  /** Repeats `x`. Its axis i becomes axis `axes[i]` of the result, and has that axis's size or size 1. */
   broadcast(x: Operand, shape: Shape, axes: readonly number[]): Operand {
     if (sameShape(shapeOf(x), shape) && axes.every((axis, index) => axis === index)) return x;
     return this.#from("broadcast_in_dim", x, { dtype: dtypeOf(x), shape }, `dims = ${listText(axes)}`);
   }
 
-  /** Repeats `x` by NumPy's rule, its axes being the last ones of the result. */
+  /** Repeats `x` by NumPy's rule: the axes of `x` become the last axes of the result. */
   expand(x: Operand, shape: Shape): Operand {
     const before = shape.length - rankOf(x);
     const axes = range(rankOf(x)).map((axis) => axis + before);
     return this.broadcast(x, shape, axes);
   }
 
-  /** The elements from `starts` to before `ends`; steps are positive. */
+  /** The elements from `starts` (included) to `ends` (excluded); steps are positive. */
   slice(x: Operand, starts: readonly number[], ends: readonly number[], steps?: readonly number[]): Operand {
     const parts = starts.map((start, axis) => [start, ends[axis] ?? 0, steps?.[axis] ?? 1] as const);
     const shape = parts.map(([start, end, step]) => Math.max(0, Math.ceil((end - start) / step)));
@@ -254,13 +267,13 @@ export class Emitter {
     return this.#traits.copy(this.emit(text, type), x);
   }
 
-  /** The elements from `start` to before `end` of one axis. */
+  /** The elements from `start` (included) to `end` (excluded) of one axis. */
   sliceAxis(x: Operand, axis: number, start: number, end: number): Operand {
     const starts = repeated(0, rankOf(x)).with(axis, start);
     return this.slice(x, starts, shapeOf(x).with(axis, end));
   }
 
-  /** The elements of one axis (or of several) in reverse order. */
+  /** Reverses the elements along each of these axes. */
   reverse(x: Operand, axes: readonly number[]): Operand {
     if (axes.length === 0) return x;
     return this.emit(`stablehlo.reverse ${x.name}, dims = ${listText(axes)} : ${typeText(x.type)}`, x.type);
@@ -278,7 +291,7 @@ export class Emitter {
     );
   }
 
-  /** @param padding a scalar; `low` and `high` may be negative, which cuts; `interior` goes between elements */
+  /** @param padding a scalar; negative `low` and `high` crop; `interior` is the padding between elements */
   pad(
     x: Operand,
     padding: Operand,
@@ -298,59 +311,27 @@ export class Emitter {
     );
   }
 
-  // ---- sums
+  // ---- products
 
-  /**
-   * Folds the elements along axes, which the result has no more, from the neutral element: XLA may use an initial
-   * value many times. Every step rounds to the dtype of `x`, so that sums of halves are given in f32.
-   */
-  reduce(operation: FoldOp, x: Operand, axes: readonly number[]): Operand {
-    if (axes.length === 0) return x;
-    const initial = this.splat(dtypeOf(x), neutralOf(operation, dtypeOf(x)));
-    const shape = shapeOf(x).filter((_, axis) => !axes.includes(axis));
-    const type = { dtype: dtypeOf(x), shape };
-    const types = `(${typesText([x, initial])}) -> ${typeText(type)}`;
-    const isExtreme = operation === "maximum" || operation === "minimum";
-    if (!(this.options.isProcessor && isExtreme && isFloat(type.dtype))) {
-      return this.emit(
-        `stablehlo.reduce(${x.name} init: ${initial.name}) applies stablehlo.${operation} across dimensions = ${listText(axes)} : ${types}`,
-        type,
-      );
-    }
-    const body = this.region([initial.type, initial.type], ([a, b]) =>
-      a && b ? [this.fence(this.binary(operation, a, b))] : [],
-    );
-    return this.emit(
-      `"stablehlo.reduce"(${namesText([x, initial])}) <{dimensions = ${arrayText(axes)}}> (${body}) : ${types}`,
-      type,
-    );
-  }
-
-  /** `reduce` with the axes kept as 1, so that the result broadcasts to the shape of `x`. */
-  reduceKept(operation: FoldOp, x: Operand, axes: readonly number[]): Operand {
-    const shape = shapeOf(x).map((size, axis) => (axes.includes(axis) ? 1 : size));
-    return this.reshape(this.reduce(operation, x, axes), shape);
-  }
-
-  /** Whether products of `x` must ask for the highest precision, since engines round f32 to TF32 otherwise. */
+  /** Whether products of `x` must ask for the highest precision, without which engines round f32 to TF32. */
   isExact(x: Operand): boolean {
     return dtypeOf(x) === "f32" && !this.options.tf32;
   }
 
   // ---- indices
 
-  /** Notes a scalar bool that is false if an index of the data is out of range. */
+  /** Records a scalar bool that is false if an index is out of range. */
   expectInRange(flag: Operand): void {
     this.#inRange.push(flag);
   }
 
-  /** A scalar bool that is true if every index that was read is in range; undefined if all are known to be. */
+  /** A scalar bool, true if all recorded flags are true; undefined if there are none. */
   indicesInRange(): Operand | undefined {
     const [first, ...others] = this.#inRange;
     return first && others.reduce((all, flag) => this.binary("and", all, flag), first);
   }
 
-  /** Runs `body` with notes of its own. @returns its result, and what `indicesInRange` is for it */
+  /** Runs `body` with its own list of range flags. @returns its result, and `indicesInRange` of that list */
   withOwnRange<T>(body: () => T): readonly [T, Operand | undefined] {
     const outer = this.#inRange;
     this.#inRange = [];
@@ -364,7 +345,7 @@ export class Emitter {
     return `%${this.#names++}`;
   }
 
-  /** XLA takes |x| ≥ 0 for true, which NaN makes false. */
+  /** Fences x in x ≥ 0, because XLA takes |x| ≥ 0 to be true, although it is false for NaN. */
   #notKnown(isAtLeast: boolean, x: Operand, other: Operand): Operand {
     return isAtLeast && isFloat(dtypeOf(x)) && this.isZero(other) ? this.fence(x) : x;
   }

@@ -1,4 +1,4 @@
-/** Operations as the text of StableHLO. */
+/** Writes operations as StableHLO text. */
 export { Emitter, type EmitterOptions } from "./emitter.js";
 export { uniformValue } from "./literal.js";
 export { count, type Operand, rankOf } from "./operand.js";

@@ -1,10 +1,10 @@
 import { type AnyNode, type Graph, isNode, producers, type Value } from "@mp/graph";
 import { sourceOfIndices } from "@mp/graph/internal";
 
-/** What is known of the indices of a graph before it runs: those that it makes itself, and those checked so far. */
+/** Facts about a graph's indices before it runs: bounds that nodes imply, and checks emitted so far. */
 export class KnownIndices {
   readonly #makers: ReadonlyMap<Value, AnyNode>;
-  /** For each value that has been checked, the least size that its elements are known to be within. */
+  /** Axis sizes by checked value. The value's elements are known to be in range for that size. */
   readonly #checked = new Map<Value, number>();
 
   constructor(graph: Graph) {
@@ -12,8 +12,8 @@ export class KnownIndices {
   }
 
   /**
-   * Whether indices along axes of these sizes must be checked when they are read. Counts them as checked.
-   * @param indices i32, counted from either end
+   * Whether indices along axes of these sizes must be checked when they are read; if so, records the check.
+   * @param indices i32; negative ones count from the end
    */
   needCheck(indices: Value, sizes: readonly number[]): boolean {
     const least = Math.min(...sizes);
@@ -28,7 +28,7 @@ export class KnownIndices {
 
 const UNKNOWN = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY] as const;
 
-/** The least and the greatest element of what a node makes. */
+/** Bounds of the elements that a node computes; infinite if nothing is known. */
 function boundsOf(maker: AnyNode | undefined, value: Value): readonly [from: number, to: number] {
   if (maker === undefined) return UNKNOWN;
   if (isNode(maker, "Constant")) {

@@ -2,8 +2,8 @@ import { type DType, decode, encode, type HostTensor, hostArrayOf, isFloat } fro
 import { count } from "./operand.js";
 
 /**
- * The text of the elements of a tensor: their bytes as hexadecimal digits, since decimals round. Equal elements are
- * written once.
+ * The elements of a tensor as text. Writes their bytes as hexadecimal digits, because decimals would be rounded. If all
+ * elements are equal, writes one element.
  */
 export function literalText(value: HostTensor): string {
   const { dtype, shape, data } = value;
@@ -13,7 +13,7 @@ export function literalText(value: HostTensor): string {
   return hexText(isUniform ? data.subarray(0, 1) : data);
 }
 
-/** The number that all elements are; undefined if they differ, or if there are none. */
+/** The value that all elements have; undefined if they differ, or if there are none. */
 export function uniformValue({ dtype, data }: HostTensor): number | bigint | undefined {
   const [first] = data;
   if (first === undefined || !(data as Float32Array).every((element) => Object.is(element, first)))
@@ -21,7 +21,7 @@ export function uniformValue({ dtype, data }: HostTensor): number | bigint | und
   return isFloat(dtype) && dtype !== "f32" ? decode(dtype, Number(first)) : first;
 }
 
-/** The text of one element, which stands for all elements of a tensor. @param value rounded to the dtype here */
+/** The text of a tensor whose elements are all `value`. @param value is rounded to the dtype here */
 export function splatText(dtype: DType, value: number | bigint): string {
   if (dtype === "bool") return `dense<${Boolean(value)}>`;
   if (dtype === "i64" || dtype === "u64") return hexText(new hostArrayOf[dtype](1).fill(BigInt(value)));
@@ -35,7 +35,7 @@ const hexText = ({ buffer, byteOffset, byteLength }: ArrayBufferView): string =>
     .toString("hex")
     .toUpperCase()}">`;
 
-/** Bools have no bytes in MLIR, which packs them into bits. */
+/** Writes bools as `true` and `false`. MLIR packs bools into bits, so hexadecimal bytes cannot be used. */
 function boolsText(data: Uint8Array, shape: readonly number[]): string {
   const [size, ...rest] = shape;
   if (size === undefined) return String(data[0] !== 0);

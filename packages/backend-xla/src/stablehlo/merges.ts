@@ -1,19 +1,20 @@
 /**
- * XLA's simplifier merges operations by rules that hold for real numbers and not for floats: x + 0 becomes x, (x + 3) - 3
- * becomes x, x · 3 · 7 becomes x · 21, and a / b / c becomes a / (b · c). The result loses the sign of a zero or its last
- * digits, or misses an overflow. The writer puts something between such operations, so that they stay two.
+ * XLA's simplifier merges operations by rules that hold for real numbers but not for floats: x + 0 becomes x, (x + 3) -
+ * 3 becomes x, x · 3 · 7 becomes x · 21, and a / b / c becomes a / (b · c). The result may have another sign of
+ * zero, other last digits, or no overflow. To prevent a merge, the emitter puts another operation between the two.
  */
 import type { Operand } from "./operand.js";
 import type { BinaryOperation } from "./operations.js";
 
 /**
- * `shifted`: a sum with a constant is in it. `scaled`: a factor that is constant. `quotient`: made by a division.
+ * A property of a value. `shifted`: a sum or difference with a constant. `scaled`: a product or quotient with
+ * a constant. `quotient`: the result of a division.
  */
 export type Trait = "constant" | "zero" | "negative zero" | "shifted" | "scaled" | "quotient";
 
 type Merged = Extract<BinaryOperation, "add" | "subtract" | "multiply" | "divide">;
 
-/** The trait of what an operation with a constant makes, and that of what it makes in any case. */
+/** For each operation, the trait of its result if an operand is constant, and the trait it always has. */
 const traitsOf: Readonly<Record<Merged, readonly [ofConstants: Trait, own?: Trait]>> = {
   add: ["shifted"],
   subtract: ["shifted"],
@@ -24,7 +25,7 @@ const traitsOf: Readonly<Record<Merged, readonly [ofConstants: Trait, own?: Trai
 export const isMerged = (operation: BinaryOperation): operation is Merged =>
   Object.hasOwn(traitsOf, operation);
 
-/** What is known of the values of a text. */
+/** The traits of a program's values, as far as they are known. */
 export class Traits {
   readonly #traits = new Map<string, ReadonlySet<Trait>>();
 
@@ -38,13 +39,13 @@ export class Traits {
     return x;
   }
 
-  /** Notes a constant; `value` is undefined if its elements differ. @returns `x` */
+  /** Records a constant; `value` is undefined if the elements differ. @returns `x` */
   markConstant(x: Operand, value: unknown): Operand {
     const zero = Object.is(value, -0) ? "negative zero" : "zero";
     return this.mark(x, Number(value) === 0 ? ["constant", zero] : ["constant"]);
   }
 
-  /** Notes that `x` holds elements of another operand, or their negatives. @returns `x` */
+  /** Records that `x` holds elements of another operand, or negated elements of it. @returns `x` */
   copy(x: Operand, { name }: Operand): Operand {
     const traits = this.#traits.get(name);
     if (traits !== undefined) this.#traits.set(x.name, traits);
@@ -52,14 +53,14 @@ export class Traits {
   }
 }
 
-/** The operations that keep others apart. */
+/** The emitter's methods that separate operations. */
 export interface Separators {
   unary(operation: "negate", x: Operand): Operand;
   fence(x: Operand): Operand;
   positiveZeros(x: Operand): Operand;
 }
 
-/** Emits an operation of floats. @param emit appends the operation itself */
+/** Emits a float operation so that XLA does not merge it. @param emit appends the operation itself */
 export function emitApart(
   emitter: Separators,
   traits: Traits,
@@ -82,7 +83,7 @@ export function emitApart(
   return traits.mark(made, [...(isMarked ? [ofConstants] : []), ...(own === undefined ? [] : [own])]);
 }
 
-/** A sum or difference with a constant of zeros, which is what it changes: the sign of a zero. */
+/** Emits a sum or difference with constant zeros, which changes only signs of zeros; undefined for others. */
 function sumWithZero(
   emitter: Separators,
   traits: Traits,

@@ -13,7 +13,7 @@ const integerLimits: Readonly<Partial<Record<DType, Limits>>> = {
   bool: [0, 1],
 };
 
-/** The least and the greatest value of a dtype, infinities included. */
+/** The least and the greatest value of a dtype; for floats, the infinities. */
 export function limitsOf(dtype: DType): Limits {
   if (isFloat(dtype)) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY];
   const limits = integerLimits[dtype];
@@ -30,6 +30,6 @@ const neutral: Readonly<Record<FoldOp, (limits: Limits) => number | bigint>> = {
   or: () => 0,
 };
 
-/** The neutral element of an operation, such as 0 for sums and 1 for products. */
+/** The neutral element of an operation in a dtype, such as 0 for sums and 1 for products. */
 export const neutralOf = (operation: FoldOp, dtype: DType): number | bigint =>
   neutral[operation](limitsOf(dtype));

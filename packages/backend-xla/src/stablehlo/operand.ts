@@ -10,17 +10,17 @@ export const dtypeOf = (x: Operand): DType => x.type.dtype;
 export const shapeOf = (x: Operand): Shape => x.type.shape;
 export const rankOf = (x: Operand): number => x.type.shape.length;
 
-/** The size of an axis that a valid graph has. */
+/** The size of an axis, which must exist. */
 export function sizeOf(x: Operand, axis: number): number {
   const size = x.type.shape[axis];
   if (size === undefined) throw new Error(`internal: ${x.name} has no axis ${axis}`);
   return size;
 }
 
-/** Number of elements of a shape, or of a part of one. */
+/** Number of elements of a shape, or of some of its axes. */
 export const count = (shape: Shape): number => shape.reduce((product, size) => product * size, 1);
 
-/** The numbers 0 … length - 1: all axes of a shape of that rank. */
+/** The integers from 0 to length - 1, such as all axes of a shape of that rank. */
 export const range = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
 
 /** A list that holds `value` at every position. */

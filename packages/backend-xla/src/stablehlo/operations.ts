@@ -1,4 +1,4 @@
-/** Operations of one operand whose result has its type. */
+/** Operations with one operand, whose result has the operand's type. */
 export type UnaryOperation =
   | "abs"
   | "negate"
@@ -18,7 +18,7 @@ export type UnaryOperation =
   | "cosine"
   | "not";
 
-/** Operations of two operands of one type whose result has that type. */
+/** Operations with two operands of the same type, which is also the result's type. */
 export type BinaryOperation =
   | "add"
   | "subtract"
@@ -36,7 +36,7 @@ export type BinaryOperation =
 
 export type Comparison = "EQ" | "NE" | "GE" | "GT" | "LE" | "LT";
 
-/** The axes of a product: those that both operands share, and those that it sums over, of the left and the right. */
+/** Axes of the two operands of a product: batch axes, which both have, and axes over which it sums. */
 export interface ProductAxes {
   readonly batch: readonly [left: readonly number[], right: readonly number[]];
   readonly summed: readonly [left: readonly number[], right: readonly number[]];

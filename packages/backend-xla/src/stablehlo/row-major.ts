@@ -2,7 +2,7 @@ import type { Emitter } from "./emitter.js";
 import { type Operand, range, rankOf } from "./operand.js";
 import { listText, typeText } from "./tensor-type.js";
 
-/** Keeps the elements of `x` in the order of its axes in a GPU's memory. Processors know no other order. */
+/** Keeps `x` in row-major order in the memory of one GPU. The CPU compiler always uses this order. */
 export function rowMajor(emitter: Emitter, x: Operand): Operand {
   if (!emitter.isForOneGpu) return x;
   const [type, order] = [typeText(x.type), listText(range(rankOf(x)).toReversed())];

@@ -1,16 +1,17 @@
 /**
- * Where the parts of a value are when several devices run one program, in Shardy's dialect. XLA divides the work among
- * the devices by what it is told here, and adds up what they have summed apart.
+ * Tells XLA, in the dialect Shardy, which part of a value each of several devices holds. XLA shards the work
+ * accordingly, and adds up partial sums of the devices.
  */
 import type { Shape, ValueType } from "@mp/graph";
 import type { Emitter } from "./emitter.js";
+import { reduce } from "./fold.js";
 import { dtypeOf, type Operand, shapeOf, sizeOf } from "./operand.js";
 import { namesText, typesText, typeText } from "./tensor-type.js";
 
 /** The declaration of the devices in a module. */
 export const devicesText = (devices: number): string => `sdy.mesh @mesh = <["devices"=${devices}]>`;
 
-/** The sharding of a value: its rows divided among the devices, or all of it on each. */
+/** The sharding of a value: its rows are sharded over the devices, or every device holds the whole value. */
 function shardingText(shape: Shape, isDivided: boolean): string {
   const axes = shape.map((_, axis) => (isDivided && axis === 0 ? '{"devices"}' : "{}"));
   return `<@mesh, [${axes.join(", ")}]>`;
@@ -21,11 +22,11 @@ export const shardingAttribute = (shape: Shape, isDivided: boolean): string =>
   `sdy.sharding = #sdy.sharding${shardingText(shape, isDivided)}`;
 
 /**
- * Sums, in f32, what each device computes from its own rows of two operands, and rounds the sum once. (XLA by itself
- * adds halves of different devices as halves.) One device computes from all rows; so does every device, if the rows
- * cannot be divided.
+ * Sums, in f32, the results that each device computes from its own rows of two operands, and rounds the sum once. (XLA
+ * itself would add half results of different devices in the half dtype.) With one device, or if the rows cannot be
+ * sharded equally, every device computes from all rows.
  * @param type of the result of `part`, and of the sum
- * @param part emits what is computed from rows of both operands
+ * @param part emits the computation on rows of both operands
  */
 export function sumParts(
   emitter: Emitter,
@@ -50,5 +51,5 @@ export function sumParts(
     `"sdy.manual_computation"(${namesText(operands)}) <{in_shardings = ${divided(operands.map(shapeOf))}, out_shardings = ${divided([all.shape])}, manual_axes = #sdy<manual_axes{"devices"}>}> (${body}) : (${typesText(operands)}) -> ${typeText(all)}`,
     all,
   );
-  return emitter.convert(emitter.reduce("add", parts, [0]), dtype);
+  return emitter.convert(reduce(emitter, "add", parts, [0]), dtype);
 }

@@ -4,7 +4,7 @@ import { dtypeOf, type Operand } from "./operand.js";
 import { namesText, typesText } from "./tensor-type.js";
 
 /**
- * Sorts operands of one shape together along an axis; equal ones keep their order.
+ * Sorts operands of the same shape together along an axis; equal elements keep their order.
  * @param comesBefore emits the comparison of two elements of the first operand
  */
 export function stableSort(

@@ -1,7 +1,7 @@
 import { type DType, isFloat, type ValueType } from "@mp/graph";
 import type { Operand } from "./operand.js";
 
-/** The element types of MLIR. */
+/** MLIR's name of each dtype. */
 const elementTypes: Readonly<Record<DType, string>> = {
   f32: "f32",
   f16: "f16",
@@ -15,7 +15,7 @@ const elementTypes: Readonly<Record<DType, string>> = {
   bool: "i1",
 };
 
-/** `tensor<2x3xf32>`. */
+/** The type as text, such as `tensor<2x3xf32>`. */
 export const typeText = ({ dtype, shape }: ValueType): string =>
   `tensor<${shape.map((size) => `${size}x`).join("")}${elementTypes[dtype]}>`;
 

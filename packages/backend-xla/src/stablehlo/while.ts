@@ -5,8 +5,8 @@ import { namesText, typesText } from "./tensor-type.js";
 type Values = readonly Operand[];
 
 /**
- * Repeats `body` while `condition`, which returns one bool, holds. Both get the current values; what they read from
- * outside must be among these.
+ * Repeats `body` while `condition`, which returns a scalar bool, is true. Both get the current values; these
+ * must include all operands that the two functions read.
  */
 export function repeatWhile(
   emitter: Emitter,

@@ -34,7 +34,7 @@ const capture = (onGraph: (graph: Graph) => void) =>
     },
   });
 
-/** Where casts, halves and products are; and graphs that would take too long. */
+/** Where casts, half dtypes and products are; and graphs that would take too long. */
 const TELLING = /bf16|f16|f8|MatMul|Gemm|Einsum|Conv|Cast|rewrite|program/;
 const MOST_NODES = 100;
 

@@ -13,16 +13,15 @@ import { relu } from "@mp/core/ops";
 import { type DType, type Graph, GraphBuilder, type Value } from "@mp/graph";
 import { dense, meanSquaredError } from "@mp/nn";
 import { beforeAll, describe, expect, it } from "vitest";
+import { type ProductGroup, type StepFigures, stepFigures } from "../../src/compiled/compiled-step.js";
+import { stepBound } from "../../src/deviceless/bound.js";
 import {
   type CompiledGraph,
+  compileLast,
   type DevicelessOptions,
   deviceless,
-  GPU_TARGETS,
-  type ProductGroup,
-  type StepFigures,
-  stepBound,
-  stepFigures,
-} from "../../src/entries/compile.js";
+} from "../../src/deviceless/deviceless.js";
+import { GPU_TARGETS } from "../../src/deviceless/gpu-target-table.js";
 import { captureGraphs } from "./captured-graphs.js";
 
 /** The most kernels of a step of the MLP, with its state donated. */
@@ -31,22 +30,11 @@ const GRAPHS = 60;
 
 const HALVES: readonly string[] = ["bf16", "f16"];
 
-type Changes = Partial<Omit<DevicelessOptions, "target" | "onCompiled">>;
+type Changes = Partial<Omit<DevicelessOptions, "target">>;
 
 /** What `run` had compiled for an H200. */
-async function compiledBy(changes: Changes, run: (backend: Backend) => Promise<unknown>) {
-  const compiled: CompiledGraph[] = [];
-  const backend = await deviceless({
-    target: "h200",
-    onCompiled: (graph) => compiled.push(graph),
-    ...changes,
-  });
-  await run(backend);
-  await backend.dispose();
-  const last = compiled.at(-1);
-  if (last === undefined) throw new Error("nothing was compiled");
-  return last;
-}
+const compiledBy = (changes: Changes, run: (backend: Backend) => Promise<unknown>): Promise<CompiledGraph> =>
+  compileLast({ target: "h200", ...changes }, run);
 
 const compileGraph = async (graph: Graph, changes: Changes = {}): Promise<StepFigures> =>
   stepFigures((await compiledBy(changes, (backend) => backend.compile(graph))).step);
@@ -101,7 +89,7 @@ const roundingCasts = ({ nodes }: Graph): readonly string[] =>
 const keptCasts = ({ casts }: StepFigures, to: string): number =>
   Object.entries(casts).reduce((sum, [cast, count]) => sum + (cast.endsWith(` -> ${to}`) ? count : 0), 0);
 
-/** f32 to a half and back. */
+/** f32 to a half dtype and back. */
 function roundTrip(half: "f16" | "bf16"): Graph {
   const builder = new GraphBuilder();
   const x = builder.input("x", { dtype: "f32", shape: [1024] }, "batch");
@@ -120,7 +108,7 @@ describe("graphs of conformance cases, compiled for an H200", () => {
     const graphs = await captureGraphs(GRAPHS);
     expect(graphs).toHaveLength(GRAPHS);
     const compiled: CompiledGraph[] = [];
-    const backend = await deviceless({ target: "h200", onCompiled: (graph) => compiled.push(graph) });
+    const backend = deviceless({ target: "h200" }, (graph) => compiled.push(graph));
     const wrong: unknown[] = [];
     for (const { id, graph } of graphs) {
       await backend.compile(graph);

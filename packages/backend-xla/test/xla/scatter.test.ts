@@ -50,7 +50,7 @@ async function run(backend: Backend, dtype: Float, indices: HostTensor) {
     indices,
     updates: floats(dtype, [-0, 0, 1, 2049, NaN, 0], 1),
   });
-  // NaN of halves differ in their bits.
+  // NaNs of half dtypes differ in their bits.
   const read = (bits: number): number => (dtype === "f32" ? bits : decode(dtype, bits));
   return Object.entries(outputs).map(([name, { data }]) => [name, Array.from(data, Number).map(read)]);
 }

@@ -1,5 +1,5 @@
 import type { FitTraining } from "@mp/core/fit";
-import { checks, readOptions } from "@mp/graph/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import type { AnyCallback } from "../any-callback.js";
 import { prepareFile } from "../log/log-file.js";
 import { BestSoFar, type BestState } from "../monitor/best-so-far.js";
@@ -10,6 +10,11 @@ import { withReading } from "../with-reading.js";
 export interface KeepBestOptions extends MonitorOptions {
   /** File of the best checkpoint so far. */
   readonly path: string;
+  /**
+   * Whether the run ends with the best weights, like Keras's `restore_best_weights`: the weights, their average and the
+   * model state are read from the file at the end of `fit`, unless it fails or is aborted. Default false.
+   */
+  readonly restore?: boolean;
 }
 
 /** The callback that `keepBest` makes, with the best value so far. */
@@ -18,27 +23,27 @@ export interface KeepBest extends AnyCallback {
   readonly best: Best | undefined;
 }
 
-const OPTIONS = { ...MONITOR, path: checks.path };
+const OPTIONS = { ...MONITOR, path: checks.path, restore: withDefault(false, checks.truth) };
 
 /**
- * Saves a checkpoint each time a number is better than ever before. Training can be resumed from it, and
+ * Saves a checkpoint each time the monitored number is better than before. Training can be resumed from it, and
  * `loadParameters` reads it. The file is replaced atomically, so it is readable at any moment. A resumed run continues
  * with the best value of its checkpoint.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one that names what exists for an unknown monitor, and
- * with MP_IO for a file that cannot be written
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with MP_INVALID_ARGUMENT for an unknown monitor,
+ * naming the known ones, and with MP_IO for a file that cannot be written
  */
 export function keepBest(options: KeepBestOptions): KeepBest {
   const read = readOptions<KeepBestOptions, typeof OPTIONS>("keepBest", options, OPTIONS, {
     example: '{ path: "best.safetensors" }',
   });
-  const { path, name = `keepBest ${read.monitor}` } = read;
+  const { path, restore, name = `keepBest ${read.monitor}` } = read;
   const followed = new BestSoFar("keepBest", read);
-  // Part of the state: a checkpoint may be saved by another callback before this one has saved.
+  // Stored in checkpoints, because another callback may save a checkpoint before this callback has saved its own.
   let isDue = false;
   let training: FitTraining | undefined;
   const saveIfDue = async (): Promise<void> => {
     if (!isDue) return;
-    // Before saving: in the saved state nothing is due.
+    // Reset before saving, because the checkpoint that is written must not say that a save is due.
     isDue = false;
     await (training as FitTraining).save(path).catch((error: unknown) => {
       isDue = true;
@@ -57,6 +62,11 @@ export function keepBest(options: KeepBestOptions): KeepBest {
       await saveIfDue();
     },
     afterCallbacks: saveIfDue,
+    onEnd: async ({ ended, steps }) => {
+      const isLast = followed.best === undefined || followed.best.step === steps;
+      if (restore && !isLast && ended !== "failed" && ended !== "aborted")
+        await (training as FitTraining).loadWeights(path);
+    },
     state: {
       name,
       save: () => ({ ...followed.save(), isDue }),

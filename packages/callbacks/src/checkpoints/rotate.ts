@@ -26,7 +26,7 @@ const OPTIONS = {
  * `fit`. After each save it removes all but the last `keep`. It also removes files of later steps, left by another
  * run or by this one before it resumed from an earlier checkpoint, so that `latestCheckpoint` is of this run. Other
  * files in the folder stay.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a folder or a file that cannot be written
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with MP_IO for a folder or file that cannot be written
  */
 export function rotate(options: RotateOptions): AnyCallback {
   const { folder, keep, every } = readOptions<RotateOptions, typeof OPTIONS>("rotate", options, OPTIONS, {
@@ -72,8 +72,8 @@ export function rotate(options: RotateOptions): AnyCallback {
 }
 
 /**
- * Path of the checkpoint with the most iterations that `rotate` wrote to a folder, for `load`; undefined if there is
- * none, or no folder.
+ * Finds the latest checkpoint that `rotate` wrote to a folder, by number of iterations, and returns its path
+ * for `load`. Returns undefined if there is no checkpoint or no folder.
  * @throws MP_INVALID_ARGUMENT for an invalid path, MP_IO for a folder that cannot be read
  */
 export async function latestCheckpoint(folder: string): Promise<string | undefined> {

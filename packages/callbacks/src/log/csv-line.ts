@@ -6,7 +6,7 @@ export function csvLine(cells: readonly string[]): string {
 /** Splits a line of `csvLine` into its cells. */
 export function csvCells(line: string): readonly string[] {
   const cells = line.match(/("([^"]|"")*"|[^,]*)(,|$)/g) ?? [];
-  // A match at the end of the line is of no cell, unless the line ends with an empty one.
+  // The pattern also matches the empty end of the line, which is a cell only after a final comma.
   const found = line.endsWith(",") ? cells : cells.filter((cell, at) => cell !== "" || at === 0);
   return found.map((cell) => {
     const bare = cell.endsWith(",") ? cell.slice(0, -1) : cell;

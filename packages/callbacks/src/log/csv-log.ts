@@ -4,7 +4,7 @@ import { csvCells, csvLine } from "./csv-line.js";
 import { isPartialLine, LogFile } from "./log-file.js";
 import { type LogEvent, type LogFormat, type LogOptions, logRows } from "./log-rows.js";
 
-/** The first columns of every file; the columns of the numbers follow. */
+/** The first columns of every file; a column for each logged number follows. */
 const FIRST_COLUMNS = ["event", "step", "epoch"] as const;
 const BEGINNING = `${FIRST_COLUMNS.join(",")},`;
 
@@ -13,8 +13,8 @@ const BEGINNING = `${FIRST_COLUMNS.join(",")},`;
  * `step`, `epoch`, and the numbers by their names, such as `loss`, `scale`, `rates/default`, `milliseconds`; cells of
  * numbers that an event lacks are empty. Each row is in the file before the next step begins. A resumed run appends, and
  * removes the rows of steps that it makes again; a new run begins the file again.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one for a file with other content, and with MP_IO for one
- * that cannot be written
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with MP_INVALID_ARGUMENT for a file with other
+ * content, and with MP_IO for a file that cannot be written
  */
 export function csvLog(path: string, options: LogOptions = {}): AnyCallback {
   checks.path("csvLog: path", path);

@@ -9,8 +9,8 @@ import { type LogLine, type LogOptions, type LogRow, logRows } from "./log-rows.
  * numbers by their names, such as `loss`, `scale`, `rates/default`, `milliseconds`; a number that is not finite is the
  * text `"NaN"`, `"Infinity"` or `"-Infinity"`. Each line is in the file before the next step begins. A resumed run
  * appends, and removes the lines of steps that it makes again; a new run begins the file again.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one for a file with other content, and with MP_IO for one
- * that cannot be written
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with MP_INVALID_ARGUMENT for a file with other
+ * content, and with MP_IO for a file that cannot be written
  */
 export function jsonLinesLog(path: string, options: LogOptions = {}): AnyCallback {
   checks.path("jsonLinesLog: path", path);

@@ -14,6 +14,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { MpError } from "@mp/core";
+import { fileRemedy } from "@mp/graph/internal";
 
 /** The whole lines of a file, and the partial line after them that a killed process may leave. */
 export interface LogContent {
@@ -22,8 +23,8 @@ export interface LogContent {
 }
 
 /**
- * A file to which lines are appended, each by one system call. A killed process leaves whole lines, or at worst half
- * of the last one, which `replace` removes when the file is opened again.
+ * A file to which lines are appended. A killed process leaves whole lines, and at worst a partial last line,
+ * which `replace` removes when the file is opened again.
  */
 export class LogFile {
   readonly #path: string;
@@ -91,7 +92,7 @@ export function prepareFile(path: string): void {
     mkdirSync(folder, { recursive: true });
     accessSync(folder, constants.W_OK);
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true)
-      throw Object.assign(new Error("it is a folder, name a file"), { code: "EISDIR" });
+      throw Object.assign(new Error("it is a folder"), { code: "EISDIR" });
   });
 }
 
@@ -114,10 +115,10 @@ export function attempt<T>(path: string, done: string, action: () => T): T {
   }
 }
 
-/** The error for a file or folder that cannot be read or written; `done` is the verb. */
+/** The error for a file or folder that cannot be `done`, such as `read` or `written`. */
 export function notDone(path: string, done: string, error: unknown): MpError<"MP_IO"> {
   const { code = "", message } = error as NodeJS.ErrnoException;
-  return new MpError("MP_IO", `${path} cannot be ${done}: ${message}`, {
+  return new MpError("MP_IO", `${path} cannot be ${done}: ${message}; ${fileRemedy(error)}`, {
     cause: error,
     details: { path, code },
   });

@@ -40,7 +40,7 @@ export interface LogFormat {
 
 const OPTIONS = { every: withDefault(1, checks.count) };
 
-/** Paths of the logs that this process is writing: the rows of two runs must not be mixed in one file. */
+/** Paths of the logs that this process is writing, because the rows of two runs must not be mixed in one file. */
 const open = new Set<string>();
 
 export interface LogParts {
@@ -70,7 +70,7 @@ export function logRows(owner: string, path: string, { file, format, options }: 
       // The run makes later steps again.
       const kept = rows.filter((row) => row.step <= step && step > 0);
       format.replace(kept.map(({ line }) => line));
-      // A checkpoint that was saved between a step and its validation: the run repeats the validation.
+      // If the checkpoint was saved between a step and its validation, the run repeats the validation.
       validatedAt = kept.some((row) => row.event === "validation" && row.step === step) ? step : -1;
     },
     onStep: (result: FitPosition) => {

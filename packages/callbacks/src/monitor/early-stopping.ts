@@ -19,15 +19,16 @@ export interface EarlyStopping extends AnyCallback {
 const OPTIONS = { ...MONITOR, patience: withDefault(3, checks.count) };
 
 /**
- * Ends training when a number has not improved `patience` times in a row, like `EarlyStopping` of Keras and Lightning.
- * `fit` then returns with `"stopped"`. It does not keep the best weights; `keepBest` does.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one that names what exists for an unknown monitor
+ * Ends training when the monitored number has not improved `patience` times in a row, like `EarlyStopping` of Keras and
+ * Lightning. `fit` then returns with `"stopped"`. The weights are then the last ones;
+ * `keepBest({ path, restore: true })` beside it puts the best ones back.
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with it for an unknown monitor, naming the known ones
  */
 export function earlyStopping(options: EarlyStoppingOptions = {}): EarlyStopping {
   const read = readOptions<EarlyStoppingOptions, typeof OPTIONS>("earlyStopping", options, OPTIONS, {
     example: "{ patience: 3 }",
     elsewhere: {
-      restoreBestWeights: "keepBest keeps the best weights in a file",
+      restoreBestWeights: "keepBest({ path, restore: true }) beside it puts the best weights back",
       verbose: "it prints nothing",
     },
   });

@@ -5,12 +5,12 @@ export interface MonitorOptions {
   /**
    * The number to follow: `validation/loss` (default); another metric of the validation, `validation/NAME`; or a
    * number of the steps (`loss`, `gradNorm`, `NAME`), averaged over the applied steps of a pass. With objectives
-   * their names come first: `validation/d/loss`.
+   * the objective's name comes first: `d/loss`, `validation/d/loss`.
    */
   readonly monitor?: string;
   /** Whether smaller (`min`) or larger (`max`) is better. Default `min` for a loss; needed for other numbers. */
   readonly mode?: "min" | "max";
-  /** Least improvement that counts, in the number's unit; default 0. */
+  /** Smallest improvement that counts, in the number's unit; default 0. */
   readonly minDelta?: number;
   /** Name of the callback's state in checkpoints; needed if two callbacks of a kind have the same monitor. */
   readonly name?: string;
@@ -52,7 +52,7 @@ export interface ReadMonitor {
 /** Whether a value is better than the best so far. NaN and infinities never are. */
 export type IsBetter = (value: number, best: number | undefined) => boolean;
 
-/** @throws MP_INVALID_ARGUMENT if `mode` is missing and the number is not a loss */
+/** Makes the comparison by `mode`. @throws MP_INVALID_ARGUMENT without `mode`, unless it is for a loss */
 export function betterBy(owner: string, { monitor, mode, minDelta }: ReadMonitor): IsBetter {
   if (mode === undefined && !/(^|\/)loss$/.test(monitor)) {
     throw invalid(

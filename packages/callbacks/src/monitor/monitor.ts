@@ -4,7 +4,7 @@ import type { AnyCallback } from "../any-callback.js";
 import { type JsonNumber, toJson } from "../json-number.js";
 import { isApplied, readScalars, type Scalars } from "../scalars.js";
 
-/** State between events: the sum over the applied steps of the pass so far, if the number is one of the steps. */
+/** Sum and count of the number at the current pass's applied steps; both stay 0 for a name `validation/…`. */
 export interface MonitorState {
   readonly sum: JsonNumber;
   readonly count: number;
@@ -13,8 +13,8 @@ export interface MonitorState {
 const VALIDATION = "validation/";
 
 /**
- * Follows one number of a run. `validation/loss` has a value at each validation. A name without `validation/` is a number
- * of the steps, and has a value at the end of each pass: the mean over its applied steps.
+ * Follows one number of a run. A number named `validation/…` has a value at each validation. Any other name is a number
+ * of the steps, whose value at the end of each pass is the mean over the pass's applied steps.
  */
 export class Monitor {
   readonly #owner: string;

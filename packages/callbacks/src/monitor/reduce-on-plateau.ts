@@ -4,13 +4,13 @@ import type { AnyCallback } from "../any-callback.js";
 import { betterBy, DELTA, MONITOR, type MonitorOptions } from "./is-better.js";
 import { Monitor, type MonitorState } from "./monitor.js";
 
-/** Options of `reduceOnPlateau`: the number to follow, and how the rates fall. */
+/** Options of `reduceOnPlateau`: the number to follow, and how the rates decay. */
 export interface ReduceOnPlateauOptions extends Omit<MonitorOptions, "minDelta"> {
   /** Factor by which the learning rates are multiplied, above 0 and below 1; default 0.1. */
   readonly factor?: number;
   /** Number of values in a row without improvement after which the rates are reduced; default 10. */
   readonly patience?: number;
-  /** Least improvement that counts, in the number's unit; default 1e-4. */
+  /** Smallest improvement that counts, in the number's unit; default 1e-4. */
   readonly minDelta?: number;
   /** Number of values after a reduction that do not count against `patience`; default 0. */
   readonly cooldown?: number;
@@ -34,10 +34,10 @@ const OPTIONS = {
 };
 
 /**
- * Multiplies every settable learning rate by `factor` when a number has not improved `patience` times in a row, like
- * `ReduceLROnPlateau` of Keras; PyTorch's waits one value longer. The rates are part of the run's state: nothing is
- * compiled again, and checkpoints contain them.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with one if no rate is settable, or for an unknown monitor
+ * Multiplies every settable learning rate by `factor` when the monitored number has not improved `patience` times in a
+ * row, like `ReduceLROnPlateau` of Keras; PyTorch's waits one value longer. The rates are part of the run's state:
+ * nothing is compiled again, and checkpoints contain them.
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with it for an unknown monitor or no settable rate
  */
 export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallback {
   const read = readOptions<ReduceOnPlateauOptions, typeof OPTIONS>("reduceOnPlateau", options, OPTIONS, {
@@ -63,7 +63,7 @@ export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallba
     else if (cooling > 0) state = { ...state, waited, cooling };
     else if (waited + 1 < patience) state = { ...state, waited: waited + 1, cooling };
     else if (await reduce()) state = { ...state, waited: 0, cooling: cooldown };
-    // All rates are at `minRate`. The next value tries again, because the program may have set others.
+    // All rates are at `minRate`. The next value tries again, because the program may have set other rates.
     else state = { ...state, waited, cooling };
   });
   return {
@@ -89,7 +89,7 @@ export function reduceOnPlateau(options: ReduceOnPlateauOptions = {}): AnyCallba
   };
 }
 
-/** `cooling` counts the values of the cooldown that are left. */
+/** `waited` counts the values without improvement; `cooling` counts the values that are left of the cooldown. */
 type Waiting = { readonly best: number | null; readonly waited: number; readonly cooling: number };
 
 function mapRates(rates: RatesByGroup, reduced: (rate: number) => number): RatesByGroup {

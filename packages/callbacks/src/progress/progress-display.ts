@@ -49,7 +49,7 @@ function bar(
   stateOf: (update: ProgressUpdate) => ProgressState,
   now: () => number,
 ): ProgressDisplay {
-  // The cursor stays visible: a killed process could not restore it.
+  // The cursor stays visible, because a killed process could not restore it.
   const terminal = createLogUpdate(stream, { showCursor: true });
   let state: ProgressState | undefined;
   let drawnAt = Number.NEGATIVE_INFINITY;

@@ -8,9 +8,9 @@ export interface ProgressUpdate {
   readonly scale?: number;
   /** Skipped steps so far. */
   readonly skipped: number;
-  /** The last step of the run; leave it out if the display has it, or it is unknown. */
+  /** The last step of the run; omit it if the display has it already, or if it is unknown. */
   readonly total?: number | undefined;
-  /** The number of the pass over the data, from 1, and that of all passes; leave it out if only steps count. */
+  /** The current pass over the data, from 1, and the number of passes; leave it out if only steps are counted. */
   readonly pass?: readonly [pass: number, of: number];
 }
 

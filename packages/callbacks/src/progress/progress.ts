@@ -21,7 +21,7 @@ const OPTIONS = {
  * Shows the step, the loss, the loss scale, skipped steps, steps per second and the time left: a bar on a terminal, a
  * plain line every five seconds elsewhere, such as in a CI log. Each validation is a line that stays. With `epochs` the
  * time left is known from the second pass on.
- * @throws MP_INVALID_ARGUMENT for options
+ * @throws MP_INVALID_ARGUMENT for invalid options
  */
 export function progress(options: ProgressOptions = {}): AnyCallback {
   const { label, stream } = readOptions<ProgressOptions, typeof OPTIONS>("progress", options, OPTIONS, {

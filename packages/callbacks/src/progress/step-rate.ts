@@ -1,7 +1,7 @@
 const WINDOW_MS = 10_000;
 
 /**
- * Steps per second over the last ten seconds, measured from the end of the first step: it compiles, and may take as
+ * Steps per second over the last ten seconds, measured from the end of the first step, which compiles and may take as
  * long as hundreds of later steps.
  */
 export class StepRate {

@@ -11,7 +11,7 @@ export function crc32c(bytes: Uint8Array): number {
   return (crc ^ 0xffffffff) >>> 0;
 }
 
-/** TensorFlow's masked CRC-32C: a plain CRC of data that contains its own CRC would be weak. */
+/** TensorFlow's masked CRC-32C, because a plain CRC of data that contains its own CRC would be weak. */
 export function recordChecksum(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

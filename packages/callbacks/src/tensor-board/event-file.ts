@@ -29,8 +29,8 @@ export class EventFile {
   }
 
   /**
-   * Writes the first events. In a run that was resumed after `step` iterations one of them says so, and TensorBoard
-   * drops later steps of older files. @throws MP_IO
+   * Writes the first events. If the run was resumed after `step` iterations, one event says so, and TensorBoard drops
+   * later steps of older files. @throws MP_IO
    */
   begin(step: number): void {
     this.#write({ step: 0n, what: { case: "fileVersion", value: "brain.Event:2" } });
@@ -69,7 +69,7 @@ export function tagsAt(folder: string, step: number): ReadonlySet<string> {
   });
 }
 
-/** A file name after all existing ones, even within one second: TensorBoard reads files in that order. */
+/** A file name that sorts after all others, even within one second, because TensorBoard reads files in that order. */
 function nextName(names: readonly string[]): string {
   const times = names.map((name) => Number(NAME.exec(name)?.[1] ?? 0));
   const seconds = Math.max(Math.floor(Date.now() / 1000), ...times.map((time) => time + 1));

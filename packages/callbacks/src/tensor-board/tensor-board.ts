@@ -17,7 +17,7 @@ export interface TensorBoardOptions {
   readonly histograms?: HistogramsOptions;
 }
 
-/** How often to write histograms of the gradients' exponents, and the source of the numbers. */
+/** Histograms of the gradients' exponents: how often to write them, and the function that makes their report. */
 export interface HistogramsOptions {
   /** Iterations between histograms; default 500. */
   readonly every?: number;
@@ -57,7 +57,7 @@ const readHistograms = (what: string, options: HistogramsOptions) =>
  * validations under `validation/`, texts, and histograms of the exponents of gradients under `exponents/`, over log2 of
  * the magnitude. Each call of `fit` makes a new file in the folder; each event is in it before the next step begins. In
  * a resumed run TensorBoard shows repeated steps once.
- * @throws MP_INVALID_ARGUMENT for options; `fit` rejects with MP_IO for a folder that cannot be written
+ * @throws MP_INVALID_ARGUMENT for invalid options; `fit` rejects with MP_IO for a folder that cannot be written
  */
 export function tensorBoard(folder: string, options: TensorBoardOptions = {}): AnyCallback {
   checks.path("tensorBoard: folder", folder);
@@ -68,7 +68,7 @@ export function tensorBoard(folder: string, options: TensorBoardOptions = {}): A
   const { every, text } = read;
   const histograms = read.histograms && readHistograms("tensorBoard: histograms", read.histograms);
   let file: EventFile | undefined;
-  // A checkpoint may be saved before the validation of its step: the run repeats the validation.
+  // A checkpoint may be saved before the validation of its step, and the resumed run repeats that validation.
   let written: { readonly step: number; readonly tags: ReadonlySet<string> } = { step: 0, tags: new Set() };
   const write = ({ step }: Pick<FitEpoch, "step">, values: readonly TaggedValue[]): void =>
     file?.write(

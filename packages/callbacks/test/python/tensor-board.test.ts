@@ -87,12 +87,12 @@ describe("TensorBoard's own reader", () => {
       validation,
       callbacks: [
         tensorBoard(path),
-        // Before the validation of the end of the pass.
+        // Saves before the validation at the end of the pass.
         { onStep: async ({ step }) => (step === 3 ? first.save(saved) : undefined) },
       ],
     });
     const [file = ""] = await readdir(path);
-    // As a process leaves it that is killed in the middle of a write.
+    // Cuts off the file, as a process does that is killed while it writes.
     await truncate(join(path, file), (await import("node:fs")).statSync(join(path, file)).size - 9);
     expect(read(path).scalars["train/loss"]?.map(([step]) => step)).toEqual([1, 2, 3, 4, 5, 6]);
     const second = await smallRun();

@@ -24,7 +24,7 @@ export interface NamedCorpus {
   readonly corpus: TextCorpus;
 }
 
-/** Reads the same prose as one corpus per package, each split 90/5/5. */
+/** Reads the prose of `defaultCorpus` as one corpus per package, each split 90/5/5. */
 export function defaultCorpora(): Promise<readonly NamedCorpus[]> {
   return Promise.all(
     CORPUS_PACKAGES.map(async (one) => ({ name: one.name, corpus: await readCorpus([one]) })),

@@ -6,7 +6,7 @@ export interface AblatedOptions extends SeededOptions {
   readonly halfReductions: boolean;
 }
 
-/** Kinds of runs. Takes float16 in place of `mixed`, which may turn out as float32, with no technique to leave out. */
+/** Lists the runs. Takes `mixed` as float16, because it can also mean float32, which has nothing to leave out. */
 function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[] {
   const precision = options.precision === "mixed" ? "mixed_float16" : options.precision;
   const whole = { ...options, precision };
@@ -19,7 +19,7 @@ function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[]
   ];
 }
 
-/** Runs `--ablation`: prints a table with a run with every technique, runs without one of them, and one in float32. */
+/** Runs `--ablation`: trains in float32, with every technique, and with all but each, and prints a table. */
 export function ablate<O extends AblatedOptions>(table: KindTable<O>): Promise<void> {
   return trainKinds(table, "ablation", ablationKinds(table.options));
 }

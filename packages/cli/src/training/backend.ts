@@ -40,7 +40,7 @@ export function backendOf(
 }
 
 /**
- * Opens the engine that the flags name, and closes it after the function.
+ * Opens the engine that the flags name, calls `run` with it, and closes the engine when `run` has ended.
  * @throws MP_BACKEND_UNAVAILABLE, saying what to install
  */
 export async function onBackend<T>(

@@ -1,4 +1,4 @@
-// The training of all apps: what is saved where it is stopped, and what happens to a run whose files cannot be written.
+// Tests the training of all apps: the files that a stopped run saves, and runs whose files cannot be written.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";

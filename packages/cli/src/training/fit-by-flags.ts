@@ -17,17 +17,17 @@ export interface FitByFlags<P, B, M> extends Omit<Run<CommonOptions>, "backend">
 /** Figures of a training run that an app reports. */
 export interface TrainingRecord
   extends Pick<RunResult, "steps" | "applied" | "skipped" | "finalScale" | "loss"> {
-  /** Of each step, in order. */
+  /** Duration of each step, in order. */
   readonly milliseconds: readonly number[];
   /** Writes the page of `--report` again, with the run's metric in its head. */
   readonly conclude?: (metric: RunResult["metric"]) => Promise<void>;
 }
 
 /**
- * Runs `fit` as the flags ask: from the checkpoint of `--resume`, to step `--steps` of the whole run or Ctrl-C. Saves as
- * `--save` says, writes event files for TensorBoard to a folder named after the label in that of `--log`, and the page of
- * `--report` at the end, even if a step fails. A checkpoint or page that cannot be written does not end the run.
- * @throws UsageError if no step is left; what `fit` throws
+ * Runs `fit` as the flags ask: from the checkpoint of `--resume`, to step `--steps` of the whole run or
+ * Ctrl-C. Saves as `--save` says. Writes event files for TensorBoard to a subfolder of `--log` named after
+ * the label and, at the end, even if a step fails, the page of `--report`. A checkpoint or page that cannot
+ * be written does not end the run. @throws UsageError if no step is left; otherwise as `fit`
  */
 export async function fitByFlags<P, B, M>(run: FitByFlags<P, B, M>): Promise<TrainingRecord> {
   const { training, batches, options, context, label } = run;

@@ -2,7 +2,7 @@ import { lowDType, type Precision } from "@mp/core";
 import type { OpCategories } from "@mp/core/graph";
 import { UsageError } from "../run-app.js";
 
-/** Ops that policies keep in f32 for range or precision, in the half for an ablation. */
+/** Moves to the half dtype the operators that policies otherwise keep in f32 for range or precision. */
 const REDUCTIONS: OpCategories = {
   ReduceSum: "low",
   ReduceMean: "low",
@@ -14,7 +14,7 @@ const REDUCTIONS: OpCategories = {
 
 /**
  * Applies `--half-reductions` to a precision.
- * @throws UsageError for one whose policy has no half
+ * @throws UsageError for a precision whose policy has no half dtype
  */
 export function withHalfReductions(given: Precision): Precision {
   if (lowDType(given.policy) === undefined) {

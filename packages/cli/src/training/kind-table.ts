@@ -10,7 +10,7 @@ export interface KindTableOptions<K> {
   readonly columns?: Readonly<Record<string, (kind: K) => string>>;
 }
 
-/** Formats a line per kind: name, metric over the seeds, and seed by seed its difference from the first kind. */
+/** Formats a row per kind of run: name, mean metric over the seeds, mean difference from the first at equal seeds. */
 export function formatKinds<K extends Finished<{ readonly name: string }, { readonly result: RunResult }>>(
   kinds: readonly K[],
   { show, columns = {} }: KindTableOptions<K>,

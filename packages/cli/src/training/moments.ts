@@ -14,7 +14,7 @@ export function spread(values: readonly number[], show: Show): string {
   return `${show(mean)} ± ${show(deviation)}`;
 }
 
-/** Subtracts the baseline of the same seed from each value. */
+/** Subtracts from each value the baseline's value for the same seed. */
 export function differences(values: readonly number[], baseline: readonly number[]): readonly number[] {
   return values.map((value, index) => value - (baseline[index] ?? Number.NaN));
 }

@@ -1,4 +1,4 @@
-/** Runs an app on several ranks: with `--ranks N` it starts itself N times through MPI's launcher. */
+/** Runs an app on several ranks. With `--ranks N` the app starts itself N times through MPI's launcher. */
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
@@ -19,7 +19,7 @@ export interface RanksOptions extends CommonOptions {
 
 /** The arguments of a run in one process of the job. */
 export interface RankRun<O> {
-  /** Options; on ranks other than 0 without the files that rank 0 writes. */
+  /** The options; on ranks other than 0 without `json`, which only rank 0 writes. */
   readonly options: O;
   /** Context that prints and shows progress on rank 0 only. */
   readonly context: AppContext;

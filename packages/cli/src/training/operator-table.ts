@@ -30,7 +30,7 @@ export interface OperatorTable {
 const SMALLEST_SHARE = 0.0025;
 
 export interface OperatorTableOptions {
-  /** Nodes of the graph, by whose operators times are summed, whatever the engine ran for them. */
+  /** Nodes of the graph. A node's time counts for the operator given here, whatever the engine ran for the node. */
   readonly nodes: readonly { readonly name: string; readonly op: string }[];
   /** Work by operator. */
   readonly work: Readonly<Partial<Record<string, OperatorWork>>>;

@@ -3,7 +3,7 @@ import { type Flag, flagName, integer } from "../flag.js";
 import { type AppContext, UsageError } from "../run-app.js";
 
 export interface SeededOptions extends CommonOptions {
-  /** Number of runs for each kind; default 3. */
+  /** Number of seeds, and so of runs of each kind; default 3. */
   readonly seeds: number | undefined;
 }
 
@@ -13,11 +13,11 @@ export interface Kind<O> {
   readonly options: O;
 }
 
-/** A kind with all its runs, in the order of seeds. */
+/** A kind of run with all its runs, in the order of seeds. */
 export type Finished<K, R> = K & { readonly runs: readonly R[] };
 
 export interface SeededRuns<K, R> {
-  /** The kinds all of whose runs finished. */
+  /** The kinds whose runs have all finished. */
   readonly kinds: readonly Finished<K, R>[];
   /** All finished runs. */
   readonly runs: readonly R[];
@@ -33,8 +33,8 @@ export const seedsFlag = (where: string): Flag<number | undefined> =>
   });
 
 /**
- * Trains every kind with the same seeds: runs with one seed have the same initial state and batches. A failed run
- * prints a line on standard error, and its kind is left out; if the first run fails, its error is thrown.
+ * Trains every kind of run with the same seeds. Runs with one seed have the same initial state and batches. A failed
+ * run prints a line on standard error, and its kind is left out; if the first run fails, its error is thrown.
  */
 export async function overSeeds<O extends SeededOptions, K extends Kind<O>, R>(
   kinds: readonly K[],
@@ -86,7 +86,7 @@ export function refuseBeside<O extends CommonOptions>(
   throw new UsageError(`${flag} ${reason}: it goes without ${given.map(flagName).join(", ")}`);
 }
 
-/** Refuses `--seeds` without a flag that trains several networks. @throws UsageError naming those flags */
+/** Refuses `--seeds` without one of the flags `names`, which train several networks. @throws UsageError */
 export function refuseLoneSeeds<O extends SeededOptions>(
   options: O,
   names: readonly (keyof O & string)[],

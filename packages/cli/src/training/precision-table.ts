@@ -7,7 +7,7 @@ import { type KindTable, trainKinds } from "./train-many.js";
 
 const MIXED = ["mixed_float16", "mixed_bfloat16"] as const satisfies readonly PrecisionName[];
 
-/** Kinds for float32 and both mixed precisions. `changes` replaces flags of the app in float32. */
+/** Kinds of run for float32 and both mixed precisions. `changes` replaces flags of the app in the float32 runs. */
 export function precisionKinds<O extends SeededOptions>(
   options: O,
   changes?: Partial<O>,

@@ -38,7 +38,7 @@ const masters: Readonly<Record<MasterWeightsName, (half: HalfDType) => MasterWei
   stochastic: stochasticRounding,
 };
 
-/** Makes the precision that the flags describe. @throws UsageError for master weights that it cannot have */
+/** Makes the precision that the flags describe. @throws UsageError for master weights that this precision cannot have */
 export function precisionOf(options: CommonOptions, manifest: BackendManifest): Precision {
   const base = precisions[options.precision](manifest);
   const half = lowDType(base.policy);

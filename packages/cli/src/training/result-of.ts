@@ -22,7 +22,7 @@ export interface ResultParts extends Omit<Run<CommonOptions>, "label"> {
 /** Makes the result of an evaluated run, and adds the metric to the page of `--report`. */
 export async function resultOf(parts: ResultParts): Promise<RunResult> {
   const { context, options, backend, training, record, metric, flops, details } = parts;
-  // Before anything else: apps dispose of the trainer meanwhile.
+  // Comes first, because an app may dispose of the trainer while the rest is awaited.
   const peakMemoryBytes = (await training.peakBytes()) ?? null;
   const { milliseconds, conclude, ...counted } = record;
   await conclude?.(metric);

@@ -29,8 +29,8 @@ export interface Outcome<R> {
 }
 
 /**
- * Trains as the flags say; with `--compare`, first trains in float32 from the same initial state. Prints the results,
- * even if a later step fails, and writes them to the `--json` path.
+ * Trains as the flags say; with `--compare`, first trains in float32 from the same initial state. Prints the
+ * results and writes them to the `--json` path. If the second run fails, prints the result of the first.
  */
 export async function runOnceOrCompare<O extends CommonOptions, R extends Evaluated>(
   runs: Runs<O, R>,

@@ -16,7 +16,7 @@ export interface RunReportOptions<P, B, M> {
   readonly context: AppContext;
 }
 
-/** Limit of replays: each takes as long as some steps. Later skips are only counted. */
+/** Limit of replays, since each takes as long as a few steps. Later skips are only counted. */
 const MOST_REPLAYS = 20;
 
 /** The page of `--report`. */
@@ -57,12 +57,12 @@ export function runReport<P, B, M>(options: RunReportOptions<P, B, M>): RunRepor
   };
 
   const callback: FitCallback<string, Fed<B>> = {
-    /** Runs a skipped step again to find out what overflowed. */
-    async onStep({ step, loss, scale, applied, gradNorm, batches, milliseconds }) {
+    /** Records a step; if it was skipped, runs it again to find out what overflowed. */
+    async onStep({ step, loss, scale, applied, reason, gradNorm, weight, batches, milliseconds }) {
       lastBatch = batches[0];
-      history.push({ step, loss, scale, applied, gradNorm });
+      history.push({ step, loss, scale, applied, gradNorm, ...(weight === undefined ? {} : { weight }) });
       durations.push(milliseconds);
-      if (applied || !canReplay || skips.length >= MOST_REPLAYS) return;
+      if (applied || reason === "no weight" || !canReplay || skips.length >= MOST_REPLAYS) return;
       try {
         const found = await training.diagnose(batches, { scale });
         const overflow = found?.line === undefined ? found : { ...found, line: sourceLine(found.line) };

@@ -18,7 +18,7 @@ export interface Run<O extends CommonOptions> {
   readonly backend: Backend;
 }
 
-/** Opens the engine that the flags name for as long as the function trains. */
+/** Opens the engine that the flags name, calls the function that trains, and closes the engine when it has ended. */
 export function onEngine<O extends CommonOptions, R>(
   context: AppContext,
   train: (run: Run<O>) => Promise<R>,
@@ -40,7 +40,7 @@ export interface SharedTrainerOptions {
 
 /**
  * The trainer's options as the flags give them, with `--half-reductions` in apps that have it.
- * @throws UsageError for weights or reductions that need a half, if the precision has none
+ * @throws UsageError for master weights or reductions that need a half dtype, if the precision has none
  */
 export function trainerOptions(run: {
   readonly options: CommonOptions & { readonly halfReductions?: boolean };

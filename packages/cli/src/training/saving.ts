@@ -14,7 +14,7 @@ const SAVE_EVERY = 100;
 
 /**
  * Makes the callback of `--save`, which saves every 100 steps and at the end. If a file cannot be written, training
- * goes on, since it may have taken hours; with the option `save` of `fit` it would end.
+ * goes on, since it may have taken hours. With the option `save` of `fit`, training would end.
  */
 export function saveCallback({ training, path, progress, context }: SaveOptions): FitCallback {
   return {

@@ -6,8 +6,8 @@ import type { CastReport } from "@mp/core";
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * Maps a line of a bundle, `file:line:column`, to the line of its source. Without a source map beside the bundle it
- * stays the same. Node's `--enable-source-maps` would slow down each node of a trace.
+ * Maps a line of a bundle, `file:line:column`, to the line of its source. Returns the line unchanged if the bundle has
+ * no source map beside it. Node's `--enable-source-maps` would slow down each node of a trace.
  */
 export function sourceLine(line: string): string {
   const [, file = "", row, column] = /^(.*):(\d+):(\d+)$/.exec(line) ?? [];
@@ -17,7 +17,7 @@ export function sourceLine(line: string): string {
   return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
 }
 
-/** Maps the lines in a report to those of the sources. */
+/** Maps the lines in a report to lines of the sources. */
 export function withSourceLines(casts: CastReport): CastReport {
   const nodes = casts.nodes.map((node) =>
     node.line === undefined ? node : { ...node, line: sourceLine(node.line) },
@@ -31,7 +31,7 @@ function readMapOnce(file: string): SourceMap | undefined {
   try {
     map = new SourceMap(JSON.parse(readFileSync(`${file}.map`, "utf8")) as SourceMapPayload);
   } catch {
-    // Without a readable map the line of the bundle is the best there is.
+    // Without a readable map, the line of the bundle is returned.
   }
   maps.set(file, map);
   return map;

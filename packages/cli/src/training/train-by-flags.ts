@@ -27,8 +27,8 @@ export const tableFlags: {
 export const ONE_RUN_FLAGS = ["compare", "save", "resume", "report", "halfReductions"] as const;
 
 /**
- * Refuses flags of a single run beside flags that train many, two of the latter, and `--seeds` without one of them.
- * @throws UsageError that names them
+ * Refuses flags of `single` together with a flag of `many`, two flags of `many`, and `--seeds` without any of `many`.
+ * @throws UsageError naming the flags
  */
 export function refuseOneRunFlags<O extends SeededOptions>(
   options: O,
@@ -54,7 +54,7 @@ export interface TrainByFlags<
   readonly run: (run: Run<O>) => Promise<R>;
   /** Formats a value of the metric for the tables. */
   readonly show: (value: number) => string;
-  /** The table of `--table`, which is that of the precisions if left out. */
+  /** The table that `--table` prints; by default that of `precisionTable`. */
   readonly table?: Pick<ManyRuns<O, K, R>, "kinds" | "format" | "entry">;
 }
 

@@ -13,15 +13,15 @@ export interface ManyRuns<
   readonly context: AppContext;
   readonly kinds: readonly K[];
   readonly run: (options: O, label: string, kind: K) => Promise<R>;
-  /** Formats the table of the finished kinds. */
+  /** Formats the table of the kinds of run that have finished. */
   readonly format: (kinds: readonly Finished<K, R>[]) => string;
   /** Key of the table in the `--json` file, which also contains all runs. */
   readonly name: string;
-  /** The table's entry for one kind. */
+  /** The table's entry for one kind of run. */
   readonly entry: (kind: Finished<K, R>) => Readonly<Record<string, unknown>>;
 }
 
-/** Trains all kinds over the seeds, prints the table, and writes it to the `--json` path. */
+/** Trains each kind of run once per seed, prints the table, and writes it to the `--json` path. */
 export async function trainMany<
   O extends SeededOptions,
   K extends Kind<O>,
@@ -46,7 +46,7 @@ export interface KindTable<O extends SeededOptions> {
 
 type Columns = KindTableOptions<Finished<Kind<SeededOptions>, { readonly result: RunResult }>>["columns"];
 
-/** Trains all kinds over `--seeds`, prints their metrics, and writes them to the `--json` path. */
+/** Trains each kind of run once per seed, prints a table of metrics, and writes it to the `--json` path. */
 export function trainKinds<O extends SeededOptions>(
   { show, ...table }: KindTable<O>,
   name: string,

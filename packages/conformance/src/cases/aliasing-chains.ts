@@ -1,6 +1,6 @@
 /**
- * Random chains of ops that pass data on and ops that compute. An engine that works in place must know who owns an
- * operand's array, however many views there are between them.
+ * Random chains of ops that pass data on and ops that compute. An engine that works in place must know the owner of an
+ * operand's array, even through many views.
  */
 import { type Graph, GraphBuilder, type HostTensor, printGraph, type Value } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
@@ -22,7 +22,7 @@ const SHAPE = [2, 6];
 
 type Link = (builder: GraphBuilder, pick: () => Value) => Value;
 
-/** Links with a result [2, 6] of whole numbers that stay small, so that every engine agrees exactly. */
+/** Links of a chain: nodes with a result [2, 6] of small whole numbers, exact on every engine. */
 const LINKS: readonly Link[] = [
   (builder, pick) => builder.emitOne("Identity", [pick()], {}),
   (builder, pick) => builder.emitOne("Barrier", [pick(), pick()], {}),
@@ -68,7 +68,7 @@ function chain(links: readonly Link[], random: RandomSource): Graph {
   const values: Value[] = SOURCES.map((name) => builder.input(name, valueType("f32", ...SHAPE), "batch"));
   const outputs: Record<string, Value> = {};
   for (let node = 0; node < NODES; node++) {
-    // The latest result, or a source, is picked more often: in-place work happens on short-lived values.
+    // The latest result, or a source, is picked more often, because in-place work happens on short-lived values.
     const pick = (): Value => {
       const place = random.integer(0, 5) < 2 ? random.integer(0, 2) : random.integer(0, values.length - 1);
       return values[random.integer(0, 2) === 0 ? values.length - 1 : place] as Value;

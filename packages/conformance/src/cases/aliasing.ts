@@ -1,4 +1,4 @@
-/** Ownership of arrays: no array that goes into a backend or comes out is a live view of the other side's memory. */
+/** Ownership of arrays. No array that a backend takes or returns is a live view of the other side's memory. */
 import { DTYPES, type DType, type Graph, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fresh } from "../fresh.js";

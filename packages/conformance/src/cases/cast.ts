@@ -245,7 +245,7 @@ function sourceValues(from: DType, to: DType): readonly number[] {
   return held(to, FRACTIONS);
 }
 
-/** Every other pair of dtypes that Cast takes. */
+/** Casts between all dtypes except f8, of which one or both are not floats. */
 const others: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
   DTYPES.filter((to) => !(isFloat(from) && isFloat(to)) && !isEighth(from) && !isEighth(to)).map((to) =>
     graphCase(`cast/${from}-to-${to}/values`, () => {

@@ -27,6 +27,7 @@ const normalize = (images: number): Graph =>
       x: valueType("f32", images, CHANNELS, 5, 4),
       kernel: valueType("f32", CHANNELS, CHANNELS, 3, 3),
       ...Object.fromEntries(WEIGHTS.slice(1).map((name) => [name, valueType("f32", CHANNELS, 1, 1)])),
+      turn: valueType("i32"),
     },
     outputs: (builder, inputs) => {
       const convolved = builder.emitOne("Conv", [at(inputs, "x"), at(inputs, "kernel")], window);
@@ -36,6 +37,7 @@ const normalize = (images: number): Graph =>
       return {
         y: sum(builder, builder.emitOne("Relu", [shifted], {}), at(inputs, "x")),
         gain: at(inputs, "gain"),
+        drawn: builder.emitOne("RandomBits", [at(inputs, "turn")], { key: 5n, shape: [3] }),
       };
     },
   });
@@ -72,9 +74,14 @@ const running = (backend: Backend, graph: Graph, state: State, values: Values, w
     async (executable) => {
       for (const seed of [1, 2]) {
         const x = whole(graph.inputs.find(({ name }) => name === "x")?.value.shape ?? [], seed);
-        const want = evaluate(graph, { ...values, x });
-        const got = await executable.run({ x });
-        for (const [name, value] of Object.entries(want)) expectSame(got[name], value, `${name} ${what}`);
+        const turn = generate("i32", [], () => seed);
+        const want = evaluate(graph, { ...values, x, turn });
+        const held = await backend.upload(x);
+        for (const given of [held, x]) {
+          const got = await executable.run({ x: given, turn });
+          for (const [name, value] of Object.entries(want)) expectSame(got[name], value, `${name} ${what}`);
+        }
+        held.dispose();
       }
     },
     { state, bindings },
@@ -84,8 +91,11 @@ export const constantStateCases: readonly ConformanceCase[] = [
   scriptedCase("constant/weights/are-folded-exactly", normalize(2), (backend) =>
     withConstants(backend, weights(1), async (state) => {
       await running(backend, normalize(2), state, weights(1), "of constant weights");
-      for (const [name, value] of Object.entries(await state.read()))
-        expectSame(value, weights(1)[name] as HostTensor, `the slot ${name} of a constant state`);
+      for (let reading = 0; reading < 2; reading++)
+        for (const [name, value] of Object.entries(await state.read())) {
+          expectSame(value, weights(1)[name] as HostTensor, `the slot ${name} of a constant state`);
+          overwrite(value);
+        }
     }),
   ),
   scriptedCase("constant/weights/are-copied-from-the-callers-arrays", normalize(1), async (backend) => {
@@ -113,8 +123,9 @@ export const constantStateCases: readonly ConformanceCase[] = [
         async (executable) => {
           await running(backend, normalize(3), state, weights(3), "of another shape");
           const x = whole([1, CHANNELS, 5, 4], 4);
-          const want = evaluate(normalize(1), { ...weights(3), x });
-          const got = await executable.run({ x });
+          const turn = generate("i32", [], () => 4);
+          const want = evaluate(normalize(1), { ...weights(3), x, turn });
+          const got = await executable.run({ x, turn });
           expectSame(got["y"], want["y"] as HostTensor, "y after the other shape's program was disposed");
         },
         { state, bindings },
@@ -126,9 +137,12 @@ export const constantStateCases: readonly ConformanceCase[] = [
       await expectCode("MP_INVALID_ARGUMENT", "write of a constant state", () =>
         state.write({ w: f32(3, 4) }),
       );
-      await expectCode("MP_INVALID_ARGUMENT", "compile of an output that replaces a constant slot", () =>
-        backend.compile(passing(), { state, bindings: [{ slot: "w", input: "w", output: "next" }] }),
-      );
+      for (const commit of ["always", "when-applied"] as const) {
+        const bindings = [{ slot: "w", input: "w", output: "next", commit }];
+        await expectCode("MP_INVALID_ARGUMENT", "compile of an output that replaces a constant slot", () =>
+          backend.compile(passing(), { state, bindings, applied: "applied" }),
+        );
+      }
       expectSame((await state.read())["w"], f32(1, 2), "a constant slot after what was refused");
     }),
   ),
@@ -136,7 +150,7 @@ export const constantStateCases: readonly ConformanceCase[] = [
 
 function passing(): Graph {
   return buildGraph({
-    inputs: { w: valueType("f32", 2), x: valueType("f32", 2) },
-    outputs: (builder, inputs) => ({ next: sum(builder, at(inputs, "w"), at(inputs, "x")) }),
+    inputs: { w: valueType("f32", 2), x: valueType("f32", 2), applied: valueType("bool") },
+    outputs: (builder, inputs) => ({ ...inputs, next: sum(builder, at(inputs, "w"), at(inputs, "x")) }),
   });
 }

@@ -5,6 +5,8 @@ import { expectCode, expectEqual, expectThat } from "../expectations.js";
 import { doubling, f32, scalar } from "../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
+const MANY = Array.from({ length: 20 }, (_, at) => at);
+
 export const factoryCases: readonly ConformanceCase[] = [
   universalCase("factory/new-backend/holds-nothing", async (_, { create }) => {
     const { live, bytes } = (await create()).stats();
@@ -60,17 +62,18 @@ export const factoryCases: readonly ConformanceCase[] = [
   scriptedCase("factory/dispose/ends-what-is-left", doubling, async (_, { create }) => {
     const backend = await create();
     const handle = await backend.upload(f32(1, 2, 3));
-    const state = await backend.createState({ a: scalar(1) });
+    const states = await Promise.all(MANY.map((at) => backend.createState({ a: scalar(at) })));
     const executable = await backend.compile(doubling);
     await backend.dispose();
     await expectCode("MP_DISPOSED", "run after the backend's end", () => executable.run({ x: f32(1, 2, 3) }));
-    await expectCode("MP_DISPOSED", "state.read after the backend's end", () => state.read());
+    for (const state of states)
+      await expectCode("MP_DISPOSED", "state.read after the backend's end", () => state.read());
     await expectCode("MP_DISPOSED", "handle.dispose after the backend's end", () => handle.dispose());
   }),
   scriptedCase("factory/dispose/refuses-what-comes-after", doubling, async (_, { create }) => {
     const backend = await create();
     const handle = await backend.upload(f32(1));
-    await backend.dispose();
+    const ending = backend.dispose();
     const verbs: Readonly<Record<string, () => unknown>> = {
       compile: () => backend.compile(doubling),
       createState: () => backend.createState({ a: f32(1) }),
@@ -78,8 +81,11 @@ export const factoryCases: readonly ConformanceCase[] = [
       download: () => backend.download(handle),
       stats: () => backend.stats(),
     };
-    for (const [verb, call] of Object.entries(verbs))
-      await expectCode("MP_DISPOSED", `${verb} after dispose`, call);
+    for (const when of ["during", "after"]) {
+      for (const [verb, call] of Object.entries(verbs))
+        await expectCode("MP_DISPOSED", `${verb} ${when} dispose`, call);
+      await ending;
+    }
   }),
   scriptedCase("factory/dispose/during-a-run-breaks-nothing", doubling, async (_, { create }) => {
     const backend = await create();

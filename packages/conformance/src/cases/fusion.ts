@@ -1,4 +1,4 @@
-/** Sums with a product. Engines fuse the two into one kernel, which must accept every shape that may be added. */
+/** Products with an addend. Engines fuse the two into one kernel, which must accept every addend's shape. */
 import {
   type ComputeDType,
   elementCount,
@@ -132,7 +132,7 @@ const READINGS = {
   "beside-the-product": { reads: "Neg", beside: true },
 } as const;
 
-/** A product with everything that is added to it. */
+/** A graph that adds each of the addends to the product, on either side. */
 function check(
   { name, addends, make }: Product,
   reading: keyof typeof READINGS,
@@ -147,7 +147,7 @@ function check(
   const operand: Operand = (shape) => {
     const count = Object.keys(inputs).length;
     const size = elementCount(shape, "test data");
-    // Sums of these are exact in any order, in any float.
+    // Sums of these numbers are exact in any order, in any float dtype.
     inputs[`x${count}`] = generate(dtype, [size], (at) => ((at * 7 + count * 3) % 5) - 2);
     return emit("Reshape", [builder.input(`x${count}`, { dtype, shape: [size] }, "batch")], { shape });
   };

@@ -84,7 +84,7 @@ export function gradientCase(
   });
 }
 
-/** Adds second derivatives in f32; in halves they are mostly rounding error. */
+/** Adds second derivatives in f32; in half dtypes second derivatives are mostly rounding error. */
 const gradientSamples = (row: readonly GradientSample[], dtype: ComputeDType): readonly GradientSample[] => [
   ...row,
   ...(dtype === "f32" ? row.filter(({ isTwice }) => isTwice === true).map(differentiate) : []),

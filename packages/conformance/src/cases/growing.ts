@@ -62,12 +62,12 @@ export function levelOfAll(values: Values, what: string): number {
   return levels[0] as number;
 }
 
-/** @throws unless all slots of a read are at that level */
+/** @throws unless all elements of all slots in a read are `want` */
 export async function expectRead(reading: Promise<Values>, want: number, what: string): Promise<void> {
   expectEqual(levelOfAll(await reading, "a read"), want, what);
 }
 
-/** @throws unless the runs saw the last slot at those levels */
+/** @throws unless the runs' outputs `seen`, the old values of the last slot, are `want` */
 export async function expectSeen(
   running: readonly Promise<Values>[],
   want: readonly number[],

@@ -54,7 +54,7 @@ const adding =
       ({ ...like, data: values.slice(from, from + like.data.length) }) as HostTensor;
     expectSame(part(0, held.wide), held.wide, `the first slot of the array ${when}`);
     expectSame(part(SECOND, held.narrow), held.narrow, `the second slot of the array ${when}`);
-    // Others may use the state now only if it does not wait its turn.
+    // Gives calls that do not wait for this change the time to use the state.
     await new Promise((resolve) => setTimeout(resolve, 1));
     for (const at of values.keys()) values[at] = (values[at] as number) + more;
   };
@@ -78,7 +78,7 @@ export const inPlaceCases: readonly ConformanceCase[] = [
         async (executable) => {
           const { seen } = await executable.run({ x: f32(1, 1, 1) });
           expectSame(seen, wide(20), "what a run reads after a change and a write");
-          // The run replaced one of the two.
+          // The run replaced one of the two slots.
           await inPlace(GROUP, adding(5, { wide: wide(20), narrow: narrow(111) }, "after a run"));
           await expectValues(state, 25, 116, "after a run and a change");
           await executable.run({ x: f32(2, 2, 2) });
@@ -108,13 +108,16 @@ export const inPlaceCases: readonly ConformanceCase[] = [
   scriptedCase("in-place/failed/passes-the-error-on", graph(), (backend) =>
     withGroup(backend, async (state, inPlace) => {
       const error = new RangeError("a change that fails");
-      const failed = await inPlace(GROUP, () => Promise.reject(error)).then(
+      const failed = await inPlace(GROUP, async (values) => {
+        for (const at of values.keys()) values[at] = (values[at] as number) + 3;
+        throw error;
+      }).then(
         () => undefined,
         (reason: unknown) => reason,
       );
       expectThat(failed === error, "inPlace rejects with the error of the change itself");
-      await inPlace(GROUP, adding(1, { wide: wide(0), narrow: narrow(100) }, "after a change that failed"));
-      await expectValues(state, 1, 101, "after a change that failed and one that did not");
+      await inPlace(GROUP, adding(1, { wide: wide(3), narrow: narrow(103) }, "after a change that failed"));
+      await expectValues(state, 4, 104, "after a change that failed and one that did not");
     }),
   ),
   scriptedCase("in-place/group/is-checked", graph(), async (backend) => {

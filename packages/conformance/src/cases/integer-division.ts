@@ -1,7 +1,7 @@
-/** Integer division by 0: no result is right, and the process must survive it. */
-import { type Backend, type DType, GraphBuilder, MpError, type Op } from "@mp/graph";
+/** Integer division by 0, for which no result is right, and which the process must survive. */
+import { type Backend, type DType, GraphBuilder, type Op } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
-import { expectThat } from "../expectations.js";
+import { fails } from "../expectations.js";
 import { hostData } from "../host-data.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
@@ -20,17 +20,8 @@ function byZero(op: Division, dtype: DType): ConformanceCase {
   const data = (...numbers: readonly number[]) => hostData(dtype, numbers);
   return scriptedCase(`op/${op}-${dtype}/by-zero-ends-in-a-code`, graph, (backend: Backend) =>
     withExecutable(backend, graph, async (executable) => {
-      for (const divisors of [data(1, 0, 2), data(0, 0, 0)]) {
-        try {
-          await executable.run({ x: data(7, 8, 0), y: divisors });
-        } catch (error) {
-          const coded = MpError.is(error, "MP_OUT_OF_RANGE") || MpError.is(error, "MP_BACKEND_FAILED");
-          expectThat(
-            coded,
-            `a division by 0 fails with ${String(error)}, want MP_OUT_OF_RANGE or MP_BACKEND_FAILED`,
-          );
-        }
-      }
+      for (const y of [data(1, 0, 2), data(0, 0, 0)])
+        await fails(executable.run({ x: data(7, 8, 0), y }), "a division by 0");
       const { z } = await executable.run({ x: data(7, 8, 9), y: data(2, 3, 5) });
       expectSame(z, op === "Div" ? data(3, 2, 1) : data(1, 2, 4), "a good run afterwards");
     }),

@@ -1,4 +1,4 @@
-/** Executables and handles: what a run accepts and returns, and what happens after disposal. */
+/** Tests what a run accepts and returns, and the use of executables and handles after disposal. */
 import { type Handle, type HostTensor, MpError, type RunInput } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";

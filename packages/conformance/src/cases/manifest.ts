@@ -17,6 +17,7 @@ import { expectCode, expectEqual, expectThat, fail, show } from "../expectations
 import { generate, hostData } from "../host-data.js";
 import { at, buildGraph, doubling, f32, valueType } from "../small-graphs.js";
 import { ceilingOf } from "../tolerance/ceiling-table.js";
+import { profileCase } from "./kinds/profile-case.js";
 import { scriptedCase, withExecutable } from "./kinds/scripted-case.js";
 
 const OPS = Object.keys(opDTypes) as readonly Op[];
@@ -106,7 +107,7 @@ const declared: readonly ConformanceCase[] = [
       if (!("storage" in support)) continue;
       oneOf(`the storage of ${dtype}`, support.storage, DTYPES);
       oneOf(`the compute of ${dtype}`, support.compute, ["native", "emulated"]);
-      // A dtype that is stored as another one is computed as another one.
+      // A dtype that is stored as another dtype is computed as another dtype.
       const honest = support.compute === "emulated" || support.storage === dtype;
       expectThat(honest, `${dtype} is called native but stored as ${support.storage}`);
     }
@@ -269,7 +270,35 @@ const optionalVerbs: readonly ConformanceCase[] = [
       if (report !== undefined) expectThat(report.peakBytes > 0, `a peak of ${report.peakBytes} bytes`);
     });
   }),
+  scriptedCase("manifest/memory/covers-the-state-and-what-is-alive-at-once", wide(1), async (backend) => {
+    // The state has the size of x; another result is alive at the same time.
+    for (const size of [64, 512]) {
+      const state = await backend.createState({ x: generate("f32", [size, size], () => 1) });
+      const bindings = [{ slot: "x", input: "x" }];
+      await withExecutable(
+        backend,
+        wide(size),
+        async (executable) => {
+          await executable.run({});
+          const least = 2 * 4 * size * size;
+          const { peakBytes = least } = executable.memory?.() ?? {};
+          const isPossible = Number.isSafeInteger(peakBytes) && peakBytes >= least && peakBytes < 2 ** 42;
+          expectThat(isPossible, `a peak of ${peakBytes} bytes, where ${least} are held at once`);
+        },
+        { state, bindings },
+      );
+      await state.dispose();
+    }
+  }),
 ];
+
+/** Returns x · x, so that both are alive at the end. */
+function wide(size: number): Graph {
+  return buildGraph({
+    inputs: { x: valueType("f32", size, size) },
+    outputs: (builder, inputs) => ({ y: builder.emitOne("Mul", [at(inputs, "x"), at(inputs, "x")], {}) }),
+  });
+}
 
 /** A chain of products that takes an engine about 2·depth·size³ operations. */
 function work(depth: number, size: number): Graph {
@@ -285,10 +314,12 @@ function work(depth: number, size: number): Graph {
 
 const SIZE = 128;
 const LONG_ENOUGH_MS = 60;
+/** The identity matrix, whose products stay finite. */
+const identity = () => generate("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
 
 /** Checks that timers fire during a step that takes many of their intervals. */
 async function expectFree(backend: Backend): Promise<void> {
-  const x = generate("f32", [SIZE, SIZE], (index) => (index % (SIZE + 1) === 0 ? 1 : 0));
+  const x = identity();
   for (let depth = 8; ; depth *= 2) {
     const graph = work(depth, SIZE);
     const [ticks, elapsed] = await withExecutable(backend, graph, async (executable) => {
@@ -313,6 +344,43 @@ async function expectFree(backend: Backend): Promise<void> {
   }
 }
 
+/** The nodes' times must add up to at most the profiled run, and to at least 1/50 of the quickest other run. */
+const profiled = profileCase(
+  "manifest/profile/adds-up-to-the-time-of-the-run",
+  work(1, 2),
+  async (backend) => {
+    const x = identity();
+    for (let depth = 8; ; depth *= 2) {
+      const isDone = await withExecutable(backend, work(depth, SIZE), async (executable) => {
+        const time = async <T>(
+          call: () => Promise<T> | undefined,
+        ): Promise<readonly [T | undefined, number]> => {
+          const started = performance.now();
+          return [await call(), performance.now() - started];
+        };
+        let quickest = Number.POSITIVE_INFINITY;
+        for (let run = 0; run < 4; run++)
+          quickest = Math.min(quickest, (await time(() => executable.run({ x })))[1]);
+        if (quickest < LONG_ENOUGH_MS / 6) return false;
+        await executable.profile?.({ x }); // What one profile counted is no part of the next.
+        const [rows = [], elapsed] = await time(() => executable.profile?.({ x }));
+        const sumMs = rows.reduce((sum, { microseconds }) => sum + microseconds, 0) / 1000;
+        expectThat(
+          sumMs <= elapsed && sumMs >= quickest / 50,
+          `a profiled run of ${elapsed} ms, where others take ${quickest}, has rows of ${sumMs} ms`,
+        );
+        const products = rows.filter(({ op }) => op === "MatMul");
+        const names = new Set(products.map(({ node }) => node));
+        expectThat(names.size === products.length, `two rows of products have one name: ${show(products)}`);
+        const calls = products.reduce((sum, row) => sum + row.calls, 0);
+        expectThat(calls <= depth, `a profiled run of ${depth} products has ${calls} calls of MatMul`);
+        return true;
+      });
+      if (isDone) return;
+    }
+  },
+);
+
 const eventLoop = scriptedCase("manifest/event-loop/is-as-free-as-declared", work(1, 2), async (backend) => {
   if (backend.manifest.eventLoop === "free") await expectFree(backend);
 });
@@ -323,5 +391,6 @@ export const manifestCases: readonly ConformanceCase[] = [
   ...warnings,
   silent,
   ...optionalVerbs,
+  profiled,
   eventLoop,
 ];

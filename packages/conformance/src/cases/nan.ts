@@ -21,6 +21,8 @@ import { graphCase } from "./kinds/graph-case.js";
 /** Length of more than four vectors of 16, with a remainder. */
 const LENGTH = 67;
 
+const LONE = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 1, -2];
+
 /** Row k has NaN at position k, the last row has none; if transposed, this holds for columns. */
 function diagonal(dtype: ComputeDType, transposed: boolean): HostTensor {
   const [rows, columns] = transposed ? [LENGTH, LENGTH + 1] : [LENGTH + 1, LENGTH];
@@ -50,6 +52,10 @@ function foldCase<K extends Op>(op: K, dtype: ComputeDType, fold: Fold<K>): Conf
     for (let position = 0; position <= LENGTH; position += position < 4 || position > 60 ? 1 : 7) {
       const withNan = (at: number): number => (at === position ? Number.NaN : 1 + (at % 4) / 4);
       apply(`vector with NaN at ${position}`, generate(dtype, [LENGTH], withNan), 0);
+    }
+    for (const axis of op === "TopK" ? [] : [0, 1, 2]) {
+      const lone = generate(dtype, [2, 3, 4].with(axis, 1), (at) => LONE[at % LONE.length] as number);
+      apply(`axis ${axis}, of one element`, lone, axis);
     }
     const graph = builder.finish(outputs);
     const dtypes = new Map(graph.outputs.map(({ name, value }) => [name, value.dtype]));

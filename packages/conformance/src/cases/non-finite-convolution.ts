@@ -1,6 +1,5 @@
 /**
- * One infinity or NaN in a convolution with padding, dilation or groups: it reaches the results that the manifest
- * says.
+ * One infinity or NaN in a convolution with padding, dilation or groups must reach the results that the manifest names.
  */
 import {
   type ComputeDType,

@@ -38,7 +38,7 @@ class Watched<T> {
   }
 }
 
-/** @throws unless all calls have settled one turn after the disposal that should have waited for them */
+/** @throws unless, after a disposal, all calls that it had to wait for settle within one event-loop turn */
 async function expectEnded(watched: Watched<unknown>, what: string): Promise<void> {
   await turn();
   const { length } = watched.promises;
@@ -127,8 +127,10 @@ const states: readonly ConformanceCase[] = [
   }),
 ];
 
+type Owned = "executable" | "state";
+
 /** Ways to dispose of a state and its executable, each called twice, during runs. */
-const ENDS: Readonly<Record<string, readonly ("executable" | "state")[]>> = {
+const ENDS: Readonly<Record<string, readonly Owned[]>> = {
   "an-executable-twice-at-once": ["executable", "executable"],
   "a-state-twice-at-once": ["state", "state"],
   "an-executable-and-its-state-at-once": ["executable", "state", "executable", "state"],
@@ -142,9 +144,12 @@ const twice: readonly ConformanceCase[] = Object.entries(ENDS).map(([name, ends]
     const executable = await another(backend, state);
     const running = threeRuns(() => later(executable.run(by(1))));
     const owned = { executable, state };
-    const gone = ends.map((end) => later(owned[end].dispose()));
-    // The last call settles no earlier than the first.
+    const settled = new Set<number>();
+    const first = ends.indexOf(ends.at(-1) as Owned);
+    const gone = ends.map((end, call) => later(owned[end].dispose()).then(() => settled.add(call)));
+    // The last call settles no earlier than the first of its kind.
     await gone.at(-1);
+    expectThat(settled.has(first), "the second of two disposals settles before the first");
     await expectEnded(running, "two disposals");
     await Promise.all(gone);
     await expectInTurn(running, "with disposals called twice behind them");

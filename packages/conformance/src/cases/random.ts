@@ -10,7 +10,7 @@ import { graphCase } from "./kinds/graph-case.js";
 
 const after = (drawn: number): HostTensor => tensor(Int32Array.of(drawn), []);
 
-/** Compares with Squares32 itself, not with the oracle's computation. */
+/** A case that compares random bits with Squares32 itself, not with the oracle's results. */
 function bitsCase(
   behaviour: string,
   drawKey: bigint,

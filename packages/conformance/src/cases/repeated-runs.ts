@@ -1,24 +1,16 @@
-/** Repeated runs: the second is as right as the first, whatever a backend caches between them. */
-import {
-  DTYPES,
-  type DType,
-  type Executable,
-  type Graph,
-  type HostTensor,
-  MpError,
-  type State,
-} from "@mp/graph";
+/** Repeated runs. The second run is as right as the first, whatever a backend caches between the two. */
+import { DTYPES, type DType, type Executable, type Graph, type HostTensor, type State } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
-import { expectCode, expectEqual, expectThat } from "../expectations.js";
+import { expectCode, expectEqual, expectThat, fails } from "../expectations.js";
 import { fresh } from "../fresh.js";
 import { refill } from "../held-data.js";
 import { hostData } from "../host-data.js";
 import { countUp } from "../samples/op-sample.js";
 import { adding, at, buildGraph, doubling, f32, flag, scalar, sum, valueType } from "../small-graphs.js";
-import { later } from "./growing.js";
+import { later, turn } from "./growing.js";
 import { profileCase } from "./kinds/profile-case.js";
 import { expectSame, scriptedCase, withExecutable } from "./kinds/scripted-case.js";
-import { stepping, withState } from "./kinds/with-state.js";
+import { gathering, INSIDE, OUTSIDE, stepping, withState } from "./kinds/with-state.js";
 import { expectSlots, stateCase } from "./state-case.js";
 
 const LENGTHS = [1, 5, 1031];
@@ -32,7 +24,7 @@ const reversing = (dtype: DType, length: number): Graph =>
     }),
   });
 
-/** Contents to alternate: the first, and others that differ everywhere, only at the end, and only in the middle. */
+/** Contents to alternate: the first, and contents that differ from it everywhere, at the end, or in the middle. */
 function contents(dtype: DType, length: number): readonly HostTensor[] {
   const first = countUp(dtype, [length]);
   const changeAt = (place: number): HostTensor => {
@@ -139,23 +131,6 @@ const feeds: readonly ConformanceCase[] = [
   }),
 ];
 
-/** Gathers at an index that may be out of range; then some engines fail, and others read arbitrary memory. */
-const gathering = () => ({
-  graph: buildGraph({
-    inputs: { weight: valueType("f32", 2), count: valueType("f32"), index: valueType("i32", 2) },
-    outputs: (builder, inputs) => ({
-      nextCount: sum(builder, at(inputs, "count"), builder.literal(1, "f32")),
-      nextWeight: builder.emitOne("Gather", [at(inputs, "weight"), at(inputs, "index")], { axis: 0 }),
-      seen: at(inputs, "weight"),
-    }),
-  }),
-  bindings: [
-    { slot: "weight", input: "weight", output: "nextWeight" },
-    { slot: "count", input: "count", output: "nextCount" },
-  ],
-  values: { weight: f32(1, 2), count: scalar(0) },
-});
-
 /** A graph that only counts runs, and so replaces one of the two slots. */
 const counting = () => ({
   graph: buildGraph({
@@ -165,22 +140,19 @@ const counting = () => ({
   bindings: [{ slot: "count", input: "count", output: "next" }],
 });
 
-const INSIDE = () => ({ index: hostData("i32", [1, 0]) });
-const OUTSIDE = () => ({ index: hostData("i32", [0, 1_000_000]) });
-
-/** Whether a run fails, as engines that check indices may. @throws if it fails without a code */
-async function fails(call: Promise<unknown>): Promise<boolean> {
-  try {
-    await call;
-    return false;
-  } catch (error) {
-    const coded = MpError.is(error, "MP_OUT_OF_RANGE") || MpError.is(error, "MP_BACKEND_FAILED");
-    expectThat(coded, `an index outside its axis fails with ${String(error)}`);
-    return true;
-  }
-}
+const many = gathering(5_000).graph;
 
 const failures: readonly ConformanceCase[] = [
+  scriptedCase("repeat/failed-run/leaves-its-handles-as-they-were", many, (backend) =>
+    withExecutable(backend, many, async (executable) => {
+      const values = countUp("f32", [5_000]);
+      const inputs = { ...gathering().values, weight: await backend.upload(values) };
+      await fails(executable.run({ ...inputs, ...OUTSIDE() }));
+      const { seen } = await executable.run({ ...inputs, ...INSIDE() });
+      expectSame(seen, values, "a handle that a failed run was given");
+      inputs.weight.dispose();
+    }),
+  ),
   scriptedCase("repeat/failed-run/commits-nothing-later", [gathering().graph, counting().graph], (backend) =>
     withState(backend, gathering(), async (state, executable) => {
       const counter = await backend.compile(counting().graph, { state, bindings: counting().bindings });
@@ -237,7 +209,69 @@ const failures: readonly ConformanceCase[] = [
       held.dispose();
     }),
   ),
+  stateCase(
+    "repeat/failed-call/leaves-the-next-run-as-it-was",
+    stepping,
+    async (state, executable, backend) => {
+      const { graph, bindings } = stepping();
+      const gone = await backend.upload(f32(6, 6));
+      gone.dispose();
+      const unfit = generatedInts();
+      const calls: Readonly<Record<string, () => unknown>> = {
+        "a run without inputs": () => executable.run({}),
+        "a run with an input of another dtype": () => executable.run({ x: unfit, go: flag(true) }),
+        "a run with a disposed handle": () => executable.run({ x: gone, go: flag(true) }),
+        "a profiled run without inputs": () =>
+          executable.profile?.({}) ?? Promise.reject(new Error("no profiler")),
+        "a write to a slot that is not there": () => state.write({ nope: f32(1) }),
+        "a write of another dtype": () => state.write({ weight: unfit }),
+        "a read of a slot that is not there": () => state.read(["nope"]),
+        "a state that cannot be": () => backend.createState({ weight: { ...unfit, shape: [7] } }),
+        "a compilation for a slot that is not there": () =>
+          backend.compile(graph, { state, bindings: [...bindings, { slot: "nope", input: "x" }] }),
+      };
+      for (const [at, [what, call]] of Object.entries(calls).entries()) {
+        const failed = await Promise.resolve()
+          .then(call)
+          .then(
+            () => false,
+            () => true,
+          );
+        expectThat(failed, `${what} does not fail`);
+        const { seen } = await executable.run({ x: f32(1, 1), go: flag(true) });
+        expectSame(seen, f32(at, 10 + at), `what a run saw after ${what}`);
+        await expectSlots(
+          state,
+          { weight: f32(at + 1, 11 + at), count: scalar(at + 1) },
+          `after ${what} and a good run`,
+        );
+      }
+    },
+  ),
 ];
+
+/** Compares a run's results, inputs and slots again after a turn of the event loop. */
+const settled = stateCase(
+  "repeat/runs/touch-nothing-once-they-are-done",
+  stepping,
+  async (state, executable) => {
+    const go = flag(true);
+    const held: (readonly [string, HostTensor, HostTensor])[] = [];
+    for (let run = 0; run < 3; run++) {
+      const x = f32(run, 1);
+      const [{ seen }, read] = [await executable.run({ x, go }), await state.read(["weight"])];
+      const both = { x, seen, weight: read["weight"] };
+      for (const [name, tensor] of Object.entries(both))
+        if (tensor !== undefined) held.push([`${name} of run ${run}`, tensor, fresh(tensor)]);
+      refill(go, flag(false));
+      await turn();
+      for (const [what, tensor, want] of held)
+        expectSame(tensor, want, `${what}, a turn of the event loop later,`);
+      refill(go, flag(true));
+    }
+    await expectSlots(state, { weight: f32(3, 13), count: scalar(3) }, "after three applied runs");
+  },
+);
 
 function generatedInts(): HostTensor {
   return hostData("i32", [1, 2, 3]);
@@ -277,4 +311,10 @@ const profiles: readonly ConformanceCase[] = [
   ),
 ];
 
-export const repeatedRunCases: readonly ConformanceCase[] = [...refilled, ...feeds, ...failures, ...profiles];
+export const repeatedRunCases: readonly ConformanceCase[] = [
+  ...refilled,
+  ...feeds,
+  ...failures,
+  settled,
+  ...profiles,
+];

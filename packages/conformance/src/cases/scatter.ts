@@ -96,7 +96,7 @@ const ROWS_ADDED = 16_384;
 const ROWS_THERE = 61;
 const WIDTH = 48;
 
-/** Adds so many rows that an engine divides them among threads and may lose some. All sums are exact in f32. */
+/** Adds so many rows that an engine splits them among threads and may lose some. All sums are exact in f32. */
 function manyRepeatedRows(): ConformanceCase {
   return graphCase("op/ScatterND-f32/many-repeated-rows", () => {
     const builder = new GraphBuilder();

@@ -1,12 +1,12 @@
 /** Every op beyond the sizes at which engines switch to other code. */
 import { type DType, floatFormats, type HostTensor, isFloat, type Op, opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
+import { drawSome } from "../draw-some.js";
 import { hostData, toNumbers } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import type { CommonRow } from "../samples/op-row.js";
 import type { OpSample } from "../samples/op-sample.js";
 import { opRows } from "../samples/op-table.js";
-import { drawSome } from "./kinds/drawn.js";
 import { graphCase } from "./kinds/graph-case.js";
 import { sampleGraph } from "./kinds/op-cases.js";
 
@@ -14,7 +14,7 @@ import { sampleGraph } from "./kinds/op-cases.js";
 function retype(given: HostTensor, dtype: DType): HostTensor {
   const numbers = toNumbers(given);
   if (isFloat(dtype)) {
-    // Infinities of numbers beyond the format would hide what is wrong, and their conversion to an integer is not defined.
+    // Numbers beyond the format would become infinities, which hide errors and have no defined conversion to integers.
     const { maxFinite } = floatFormats[dtype];
     const within = numbers.map((x) => (Number.isFinite(x) && Math.abs(x) > maxFinite ? x % 1_024 : x));
     return hostData(dtype, within, given.shape);

@@ -14,7 +14,7 @@ export const stateCase = (
     withState(backend, setup(), (state, executable) => run(state, executable, backend, context)),
   );
 
-/** @throws unless these slots hold the same bits as these values */
+/** @throws unless each slot in `want` has the same bits as its value in `want` */
 export async function expectSlots(state: State, want: Values, when: string): Promise<void> {
   const now = await state.read();
   for (const [slot, value] of Object.entries(want)) expectSame(now[slot], value, `slot ${slot} ${when}`);

@@ -1,4 +1,4 @@
-/** States: what is committed, and when, and which executables may share a state. */
+/** Tests which values a state commits, and when, and that executables can share a state. */
 import type { Graph } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
@@ -83,20 +83,26 @@ const forking = (): Setup => ({
   applied: "go",
 });
 
-/** One output replaces both slots, one of them only when applied. */
+/** Each of two outputs replaces two slots, one of them only when applied. */
 const sharingOutput = (): Setup => ({
   graph: buildGraph({
-    inputs: { a: valueType("f32", 2), b: valueType("f32", 2), go: valueType("bool") },
+    inputs: {
+      ...Object.fromEntries(["a", "b", "c", "d"].map((slot) => [slot, valueType("f32", 2)])),
+      go: valueType("bool"),
+    },
     outputs: (builder, inputs) => ({
       both: sum(builder, at(inputs, "a"), at(inputs, "b")),
+      others: sum(builder, at(inputs, "c"), at(inputs, "d")),
       go: at(inputs, "go"),
     }),
   }),
   bindings: [
     { slot: "a", input: "a", output: "both", commit: "when-applied" },
     { slot: "b", input: "b", output: "both", commit: "always" },
+    { slot: "c", input: "c", output: "others", commit: "always" },
+    { slot: "d", input: "d", output: "others", commit: "when-applied" },
   ],
-  values: { a: f32(1, 2), b: f32(10, 20) },
+  values: { a: f32(1, 2), b: f32(10, 20), c: f32(30, 60), d: f32(3, 6) },
   applied: "go",
 });
 
@@ -151,7 +157,8 @@ const wiring: readonly ConformanceCase[] = [
       const both = a + b;
       if (go) a = both;
       b = both;
-      await expectSlots(state, { a: f32(a, 2 * a), b: f32(b, 2 * b) }, "after a run");
+      const slots = { a: f32(a, 2 * a), b: f32(b, 2 * b), c: f32(3 * b, 6 * b), d: f32(3 * a, 6 * a) };
+      await expectSlots(state, slots, "after a run");
     }
   }),
   stateCase("state/wiring/reads-constants-and-strangers", reading, async (state, executable) => {
@@ -196,10 +203,13 @@ const sharing: readonly ConformanceCase[] = [
   }),
   scriptedCase("state/sharing/states-are-apart", stepping().graph, async (backend) => {
     await withState(backend, stepping(), (first, executable) =>
-      withState(backend, stepping(), async (second) => {
-        await executable.run({ x: f32(1, 1), go: flag(true) });
-        expectSame((await first.read())["weight"], f32(1, 11), "the state that ran");
-        expectSame((await second.read())["weight"], f32(0, 10), "another of the same slots");
+      withState(backend, stepping(), async (second, other) => {
+        const runs = [executable.run({ x: f32(1, 1), go: flag(true) })];
+        for (const go of [false, true, false]) runs.push(other.run({ x: f32(5, 5), go: flag(go) }));
+        runs.push(executable.run({ x: f32(7, 7), go: flag(false) }));
+        await Promise.all(runs);
+        expectSame((await first.read())["weight"], f32(1, 11), "a state that ran with another");
+        expectSame((await second.read())["weight"], f32(5, 15), "another of the same slots");
       }),
     );
   }),
@@ -209,7 +219,7 @@ const sharing: readonly ConformanceCase[] = [
       bindings: stepping().bindings,
       applied: "applied",
     });
-    // In pairs: to runs that alternate strictly, two queues that take turns look like one.
+    // Two runs of each executable in a row, because if they alternated, two queues that take turns would look like one.
     const runs = Array.from({ length: 10 }, (_, index) =>
       (index % 4 < 2 ? executable : other).run({ x: f32(1, 1), go: flag(true) }),
     );

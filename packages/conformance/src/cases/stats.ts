@@ -2,6 +2,7 @@
 import { byteLength, DTYPES, type HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectCode, expectEqual, expectThat } from "../expectations.js";
+import { generate } from "../host-data.js";
 import { countUp } from "../samples/op-sample.js";
 import { holdsShortIntegers } from "../short-integers.js";
 import { at, buildGraph, doubling, f32, valueType } from "../small-graphs.js";
@@ -46,19 +47,22 @@ const sizes: readonly ConformanceCase[] = DTYPES.map((dtype) =>
 
 const KINDS = ["handle", "state", "executable", "executable of a state"] as const;
 
-/** Creates and disposes of objects in random order; the count must be the number of live ones at any time. */
+/** Creates and disposes of objects in random order; at any time, count and bytes must match the live objects. */
 const anyOrder = scriptedCase(
   "stats/any-order/counts-what-is-there",
   [doubling, stepping().graph],
   async (backend, { random, seed }) => {
     const before = backend.stats();
     const base = await backend.createState(stepping().values);
-    const things: { readonly kind: string; readonly end: () => unknown }[] = [];
+    const things: { readonly kind: string; readonly bytes: number; readonly end: () => unknown }[] = [];
     const said: string[] = [];
+    const heldBytes = (): number => backend.stats().bytes;
+    const baseBytes = heldBytes();
     const { bindings } = stepping();
     const make = async (kind: (typeof KINDS)[number]): Promise<{ dispose(): unknown }> => {
-      if (kind === "handle") return backend.upload(f32(1, 2, 3));
-      if (kind === "state") return backend.createState({ a: f32(1, 2, 3) });
+      const data = generate("f32", [1000 * random.integer(1, 9)], () => 1);
+      if (kind === "handle") return backend.upload(data);
+      if (kind === "state") return backend.createState({ a: data });
       if (kind === "executable") return backend.compile(doubling);
       return backend.compile(stepping().graph, { state: base, bindings, applied: "applied" });
     };
@@ -71,11 +75,14 @@ const anyOrder = scriptedCase(
       } else {
         const kind = KINDS[random.integer(0, KINDS.length - 1)] as (typeof KINDS)[number];
         said.push(kind);
+        const bytes = heldBytes();
         const made = await make(kind);
-        things.push({ kind, end: () => made.dispose() });
+        things.push({ kind, bytes: heldBytes() - bytes, end: () => made.dispose() });
       }
       const live = backend.stats().live - before.live - 1;
       expectEqual(live, things.length, `live things after ${said.join(", ")}; seed ${seed}`);
+      const sum = things.reduce((total, { bytes }) => total + bytes, baseBytes);
+      expectEqual(heldBytes(), sum, `bytes of them after ${said.join(", ")}; seed ${seed}`);
     }
     for (const { end } of things) await end();
     await base.dispose();

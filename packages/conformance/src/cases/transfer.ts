@@ -90,7 +90,7 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   }),
 ]);
 
-/** From a few elements to more than engines copy at once, since engines may copy small arrays and keep large ones. */
+/** Short lengths, and some above the size at which an engine may keep an array instead of copying it. */
 const LENGTHS = [3, 13, 1_031, 20_011];
 /** Numbers of elements before a view: odd ones, and the alignments of rows, cache lines and pages. */
 const LEADS = [1, 5, 16, 64, 1_024];

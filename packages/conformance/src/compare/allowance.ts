@@ -15,7 +15,7 @@ import { ceilingOf } from "../tolerance/ceiling-table.js";
 export interface Allowance {
   /** Units in the last place of the result's dtype. */
   readonly ulp: Ulp;
-  /** Smallest magnitude whose ulp counts; smaller numbers use its ulp. 0 if tolerances are relative throughout. */
+  /** Magnitude below which the ulp no longer shrinks. 0 if tolerances are relative throughout. */
   readonly floor: number;
   /** Whether +0 and -0 differ. */
   readonly signedZero: boolean;
@@ -25,7 +25,7 @@ export interface Allowance {
 
 export const EXACT: Allowance = { ulp: 0, floor: 0, signedZero: true, flushes: false };
 
-/** Whether the manifest declares that the op accumulates in the half. */
+/** Whether the manifest declares that the op accumulates in the half dtype. */
 function addsUpNarrowly(manifest: BackendManifest, op: Op, dtype: DType): boolean {
   return (
     isHalf(dtype) &&
@@ -35,8 +35,8 @@ function addsUpNarrowly(manifest: BackendManifest, op: Op, dtype: DType): boolea
 }
 
 /**
- * The tolerance that the manifest declares for an op's result, at most the ceiling. Integers and bools are exact. For
- * a sum that is declared to accumulate in a half, the tolerance is the ceiling for f32, in ulps of the half.
+ * The tolerance that the manifest declares for an op's result, at most the ceiling. Integers and bools are exact. For a
+ * sum that is declared to accumulate in a half dtype, the tolerance is the ceiling for f32, in ulps of that half dtype.
  */
 export function manifestAllowance(manifest: BackendManifest, op: Op, dtype: DType): Allowance {
   const { signedZero } = ceilingOf(op);
@@ -56,8 +56,9 @@ function manifestUlp(manifest: BackendManifest, op: Op, dtype: ComputeDType): Ul
 }
 
 /**
- * The floor for results in a half, which engines compute in f32 and round once. Below the floor a result may be off
- * by the f32 tolerance, since an ulp of the half would allow 0 for every small sigmoid.
+ * The `floor` of the tolerance. It is lower for f16 and bf16, because engines compute them in f32 and round once, so a
+ * small result may be off only by the f32 tolerance. One ulp of the half dtype at the f32 floor would allow 0 for every
+ * small sigmoid.
  */
 function toleranceFloor(manifest: BackendManifest, op: Op, dtype: ComputeDType): number {
   const { floor } = ceilingOf(op);

@@ -10,15 +10,15 @@ import { toNumbers } from "../host-data.js";
 import { manifestAllowance } from "./allowance.js";
 import { compareTensors, type Mismatch } from "./compare-tensors.js";
 
-/** Factor on the sum of the nodes' errors; on tame data they accumulate to no more than that. */
+/** Factor by which accumulated errors may exceed the sum of the nodes' tolerances; it is enough for tame data. */
 const SAFETY = 4;
 
-/** Loss of a sum that accumulates in a half, in ulps of the half; sums in these graphs are short. */
+/** Largest error of a node in ulps of its half dtype, even if it accumulates in that dtype; sums here are short. */
 const LOST_IN_A_HALF = 4;
 
 /**
- * The sum of the tolerances of a graph's nodes, relative to the magnitude of a result. 0 for a backend that declares
- * no tolerance, which must return the oracle's bits. Otherwise every rounding to a half may be off by one ulp, too.
+ * The sum of the tolerances of a graph's nodes, relative to the magnitude of a result. 0 for a backend that declares no
+ * tolerance, which must return the oracle's bits. Otherwise every rounding to a half dtype may be off by one ulp, too.
  */
 export function graphBudget(manifest: BackendManifest, graph: Graph): number {
   let budget = 0;

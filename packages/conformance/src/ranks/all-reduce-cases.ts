@@ -29,14 +29,14 @@ function unevenAt(rank: number, index: number): number {
   return Math.fround((bits / 2 ** 31 - 1) * 2 ** ((bits >>> 7) % 30));
 }
 
-/** Values of one rank at one position, and the sum with the other ranks, which have 1 there. */
+/** A value of one rank, and its sum with the values of the other ranks, which are all 1. */
 const SPECIAL = [
   { own: Number.POSITIVE_INFINITY, sum: Number.POSITIVE_INFINITY },
   { own: Number.NEGATIVE_INFINITY, sum: Number.NEGATIVE_INFINITY },
   { own: Number.NaN, sum: Number.NaN },
 ] as const;
 
-/** Numbers that are exact in f32 but not in a narrower type, or are lost if subnormals are flushed. */
+/** f32 numbers that change if the sum is in a narrower type or flushes subnormals. */
 const NARROW_LOSES = [
   1 + 2 ** -23,
   1 + 2 ** -9,

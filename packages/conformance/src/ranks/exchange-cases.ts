@@ -3,7 +3,7 @@ import { sameBytes } from "@mp/graph/internal";
 import { expectEqual, expectThat } from "../expectations.js";
 import { allRanks, type RanksCase } from "./ranks-case.js";
 
-/** Lengths that differ between ranks, not in ascending order, with one of 0. */
+/** A length that differs between ranks: up to four ranks have four lengths, unordered and including 0. */
 const partLength = (rank: number, round: number): number => [5, 0, 100_003, 1][(rank + round) % 4] ?? 0;
 
 function makeBytes(rank: number, round: number, length: number): Uint8Array {

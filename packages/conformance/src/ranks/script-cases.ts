@@ -22,7 +22,7 @@ function makeBytes(rank: number, step: number, length: number): Uint8Array {
 
 const GUARD = 0x77;
 
-/** A view of a larger buffer with the given bytes, and a test whether the buffer has been written to since. */
+/** A view into a larger buffer, and a function that says whether the buffer has been written to. */
 interface Part {
   readonly bytes: Uint8Array;
   readonly problem: () => string | undefined;

@@ -45,7 +45,7 @@ const emptyRow = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
 
 type Sizes = readonly [time: number, keys: number, size: number, valueSize: number];
 
-/** Sizes of which one is long, each in turn, and sizes that are all long. */
+/** Sizes with each one long in turn, and sizes with three of them long. */
 const LONG: readonly ((length: number) => Sizes)[] = [
   (n) => [2, n, 3, 2],
   (n) => [n, 3, 2, 2],
@@ -197,7 +197,7 @@ const forward: OpTable<"Attention"> = {
           one(GROUPED_HEADS, {}, additiveMask(of, [2, 6, 3, 5])),
           one(GROUPED_HEADS, { isCausal: true }, additiveMask(of, [6, 1, 5])),
         ]),
-        // It gives 0, as in ONNX 1.23 and PyTorch.
+        // The result of such a query is 0, as in ONNX 1.23 and PyTorch.
         "a-query-that-attends-to-nothing": [
           one(GROUPED_HEADS, {}, rows),
           one(GROUPED_HEADS, { isCausal: true }, hostData("bool", [0, 0, 1, 1, 1], [1, 5])),
@@ -205,7 +205,7 @@ const forward: OpTable<"Attention"> = {
           one(GROUPED_HEADS, {}, additiveRows(draws.dtype)),
           one(GROUPED_HEADS, { softcap: 2 }, hostData("bool", new Array<number>(30).fill(0), [6, 1, 5])),
         ],
-        // Their exponentials are infinite: the softmax has to subtract the largest.
+        // The exponentials of these scores are infinite, so the softmax has to subtract the largest score.
         "nothing-overflows-on-the-way": [
           sample(
             { scale: 1, isCausal: false, softcap: 0 },
@@ -214,15 +214,31 @@ const forward: OpTable<"Attention"> = {
             hostData(draws.dtype, [1, 2, 4], [1, 1, 3, 1]),
           ),
         ],
-        // Scores of which a half keeps too few bits.
+        // Scores that need more bits than a half dtype has.
         "scores-are-not-rounded": [
           sample(
             { scale: 1, isCausal: false, softcap: 0 },
             generate(draws.dtype, [1, 1, 2, 64], (at) => (at < 64 ? 2 : -2)),
             generate(draws.dtype, [1, 1, 3, 64], (at) =>
-              at % 64 === 0 ? 3.25 + Math.floor(at / 64) / 4 : 1,
+              at % 64 === 0 ? 3.25 + Math.floor(at / 64) / 32 : 1,
             ),
             hostData(draws.dtype, [1, 2, 4], [1, 1, 3, 1]),
+          ),
+        ],
+        // Differences of two probabilities, due to scores or a mask; in a half dtype, these lose most bits or are 0.
+        "shares-and-masks-are-not-rounded": [
+          sample(
+            { scale: 1, isCausal: false, softcap: 0 },
+            generate(draws.dtype, [1, 1, 8, 1], (at) => (at + 1) / 80),
+            hostData(draws.dtype, [1, -1], [1, 1, 2, 1]),
+            hostData(draws.dtype, [256, -256], [1, 1, 2, 1]),
+          ),
+          sample(
+            { scale: 1, isCausal: false, softcap: 0 },
+            generate(draws.dtype, [1, 1, 8, 1], () => 0),
+            hostData(draws.dtype, [1, -1], [1, 1, 2, 1]),
+            hostData(draws.dtype, [256, -256], [1, 1, 2, 1]),
+            generate("f32", [8, 2], (at) => (at % 2 === 0 ? 0.75 + (at + 2.3) / 250 : 0.75)),
           ),
         ],
         "no-elements": [
@@ -254,7 +270,7 @@ const forward: OpTable<"Attention"> = {
           randomData(draws, [1, heads, time, size], -2, 2),
           randomData(draws, [1, 1, keys, size], -2, 2),
           positives(draws, [1, 1, keys, valueSize]),
-          // Some keys are masked, never the first: every query attends to something.
+          // The mask never hides the first key, so that every query attends to something.
           ...(length % 3 === 0
             ? [generate("bool", mask, (at) => (at % keys === 0 ? 1 : draws.random.integer(0, 1)))]
             : []),
@@ -279,7 +295,7 @@ const forward: OpTable<"Attention"> = {
           ];
           const attributes = { scale: 0.5, isCausal, softcap: 0 };
           if (mask === undefined) return sample<"Attention">(attributes, ...parts);
-          // The first key is never masked: every query attends to something.
+          // The mask never hides the first key, so that every query attends to something.
           const bits = generate("bool", mask, (at) => (at % n === 0 ? 1 : draws.random.integer(0, 1)));
           const sums = Array.from(bits.data as Uint8Array, (bit) =>
             bit === 0 ? Number.NEGATIVE_INFINITY : draws.random.between(-2, 2),
@@ -307,7 +323,7 @@ const forward: OpTable<"Attention"> = {
           valueSize: [3, 2],
         },
         (attributes, { mask, heads, keys, valueSize }, draws) => {
-          // Heads share their keys in pairs where there are four.
+          // With four query heads, every two share a key head.
           const [batch, time, size, keyHeads] = [2, 4, 3, heads === 4 ? 2 : heads];
           return sample(
             attributes,
@@ -327,8 +343,8 @@ const forward: OpTable<"Attention"> = {
       gradient("a-mask", EQUAL_POINTS, (query, key, value) =>
         ops.attention(query, key, value, { mask: boolTensor([3, 4], 1, 0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0) }),
       ),
-      // Another attends to two keys: with one key each, all gradients of the queries would be 0, and so would what an engine
-      // may be off by.
+      // Another query attends to two keys. If each attended to one at most, all query gradients would be 0, and no error
+      // would be allowed in them.
       gradient("a-query-that-attends-to-nothing", GROUPED_POINTS, (query, key, value) =>
         ops.attention(query, key, value, {
           mask: boolTensor([2, 1, 1, 3], 0, 1, 1, 1, 1, 0),
@@ -342,7 +358,7 @@ const forward: OpTable<"Attention"> = {
   },
 };
 
-/** The sample of Attention with a gradient of its result before its operands. */
+/** Turns a sample of Attention into a sample of its gradient, whose operands begin with the gradient of the result. */
 const backward = ({ attributes, inputs }: OpSample<"Attention">): OpSample<"AttentionGradient"> => {
   const [query, , value] = inputs as readonly [HostTensor, HostTensor, HostTensor];
   const shape = [...query.shape.slice(0, 3), value.shape[3] ?? 0];

@@ -6,10 +6,10 @@ import type { Behaviours } from "./op-sample.js";
 /** Shapes of every rank from 1 to 5. No two adjacent axes have the same size. */
 export const RANKED: readonly Shape[] = [[5], [4, 3], [3, 2, 4], [2, 3, 4, 5], [2, 3, 2, 4, 3]];
 
-/** Shapes with equal sides: no shape tells one axis from another. */
+/** Shapes with equal sides, so that no shape tells one axis from another. */
 export const CUBES: readonly Shape[] = [[3, 3], [4, 4], [4, 4, 4], [3, 3, 3, 3]]; // biome-ignore format: one line
 
-/** Samples along the axes of those shapes, by behavior. */
+/** Makes samples along the axes of the given shapes, by behavior. */
 export type AxisSamples<K extends Op> = (draws: Draws, shapes: readonly Shape[]) => Behaviours<K>;
 
 /** Makes samples for each axis of each of the shapes. */
@@ -27,7 +27,7 @@ export const alongEachTwo = <T>(
     shape.flatMap((_, second) => (second > first ? make(shape, first, second) : [])),
   );
 
-/** All non-empty choices of some of these, in their order. */
+/** All non-empty subsets, each in the order of the list. */
 export function choices<T>(from: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: 2 ** from.length - 1 }, (_, bits) =>
     from.filter((_each, at) => ((bits + 1) >> at) % 2 === 1),
@@ -82,7 +82,7 @@ export function broadcastPairs(whole: Shape): readonly (readonly [Shape, Shape])
     ...alone.flatMap((left, at) =>
       alone.flatMap((right, other) => (at === other ? [] : [[left, right] as const])),
     ),
-    // Each has every second axis.
+    // One operand broadcasts along the even axes, the other along the odd ones.
     [
       flatten(
         whole,

@@ -79,23 +79,23 @@ const manyAxes = (shapes: readonly Shape[]) => shapes.filter(({ length }) => len
 const normalizeChannels = (x: Tensor, scale: Tensor, bias: Tensor): Tensor =>
   ops.batchNormalization(x, scale, bias).y;
 
-/** A batch of that shape with a scale and a bias of each channel. */
+/** Normalizes a batch with a random scale and bias per channel. */
 const normalize = (draws: Draws, x: HostTensor, epsilon: number, parameters: DType = "f32") => {
   const channels = x.shape.slice(1, 2);
   const parts = [
-    positives(inDType(draws, parameters), channels),
+    randomData(inDType(draws, parameters), channels, -1.25, 1.25),
     randomData(inDType(draws, parameters), channels),
   ];
   return sample<"BatchNormalization">({ epsilon }, x, ...parts);
 };
 
-/** The gradient of a batch, with the statistics that the forward op gives. */
+/** Samples the gradient for a batch, with the statistics that the forward op gives for it. */
 const normalizeBack = (draws: Draws, x: HostTensor, epsilon: number) =>
   sample<"BatchNormalizationGradient">(
     { epsilon },
     randomData(draws, x.shape),
     x,
-    positives(inDType(draws, "f32"), x.shape.slice(1, 2)),
+    randomData(inDType(draws, "f32"), x.shape.slice(1, 2), -1.25, 1.25),
     ...statistics(x),
   );
 

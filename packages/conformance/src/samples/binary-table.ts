@@ -3,6 +3,7 @@ import {
   type ComputeDType,
   type DType,
   elementCount,
+  floatFormats,
   type HostTensor,
   isComputeFloat,
   type Op,
@@ -77,12 +78,13 @@ const INTEGER_PAIRS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 
 const FAR = [2047, 65504, 65520, 1e5, 2 ** 23 - 1, 2 ** 23 + 1, 2 ** 24 + 2, 2 ** 31, 2 ** 63, 1e30, 1e-10, 88, 104]; // biome-ignore format: one list
 
-/** Numbers that arithmetic often gets wrong, and numbers of large magnitude. */
-const farNumbers = (dtype: ComputeDType): readonly number[] => [
-  ...specialValues(dtype),
-  ...FAR,
-  ...FAR.map((x) => -x),
-];
+/** Numbers that arithmetic often gets wrong, numbers of large magnitude, and two whose product rounds to infinity. */
+function farNumbers(dtype: ComputeDType): readonly number[] {
+  const { fractionBits, maxExponent } = floatFormats[dtype];
+  const [step, half] = [2 ** -fractionBits, Math.floor(maxExponent / 2)];
+  const edge = [(1 + step) * 2 ** half, (2 - 2 * step) * 2 ** (maxExponent - half)];
+  return [...specialValues(dtype), ...FAR, ...FAR.map((x) => -x), ...edge];
+}
 
 /** Two lists that pair every value with every other. */
 function pairs<N extends number | bigint>(
@@ -122,7 +124,7 @@ interface RowOptions {
   readonly values?: readonly number[];
   readonly others?: readonly number[];
   readonly range?: readonly [number, number];
-  /** Whether integers include 0, where the op does not divide by them. */
+  /** Whether integer operands include 0. Only for ops that do not divide by them. */
   readonly withZero?: boolean;
 }
 
@@ -138,7 +140,7 @@ function binaryValues<K extends Op>(attributes: OpAttributes[K], options: RowOpt
     const [a = [], b = []] = pairs(values, float ? options.others : undefined);
     const operand = (shape: Shape, offset: number): ReturnType<typeof hostData> => {
       if (float) return randomData(draws, shape, ...range);
-      // Between 1 and 5, never 0: integer division by 0 is an error.
+      // Draws from 1 to 5, since integer division by 0 is an error.
       return draws.dtype === "bool"
         ? countUp(draws.dtype, shape, offset)
         : generate(draws.dtype, shape, (place) => 1 + ((place + offset) % 5));
@@ -159,7 +161,7 @@ const INFINITE = Number.POSITIVE_INFINITY;
 
 const bases = [-INFINITE, -1e5, -65504, -3, -1, -0.5, -0, 0, 0.5, 1, 1.5, 3, 10, 65504, 1e5, INFINITE, Number.NaN]; // biome-ignore format: one list
 
-const powers = [-INFINITE, -100, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, 100, INFINITE, Number.NaN];
+const powers = [-INFINITE, -101, -100, -2, -1, -0.5, -0, 0, 0.5, 1, 2, 3, 100, 101, 255, INFINITE, Number.NaN]; // biome-ignore format: one list
 
 const dividends = [-65504, -20, -7.5, -3, -0, 0, 0.25, 3, 7.5, 20, 1e5, 2 ** 24 + 2, INFINITE, Number.NaN];
 
@@ -230,7 +232,7 @@ const tailNumbers: Draw = (draws, shape) =>
           (draws.random.next() < 0.5 || draws.dtype === "u8" || draws.dtype === "u64" ? 1 : -1),
       );
 
-/** Only three different numbers, so that equal elements are frequent. */
+/** Elements with at most three different values, so that equal ones are frequent. */
 const few: Draw = (draws, shape) =>
   generate(draws.dtype, shape, () =>
     draws.dtype === "bool" ? draws.random.integer(0, 1) : draws.random.integer(1, 3),

@@ -66,7 +66,7 @@ const OVERHANGING: readonly Convolved[] = [
   { x: [1, 1, 2, 3], w: [1, 1, 2, 1], pads: [3, 2, 1, 2] },
 ];
 
-/** Numbers of channels and images that fill the blocks of engines' layouts, and numbers close to them. */
+/** Channel and image counts that fill the blocks of engines' layouts, and counts close to them. */
 const BLOCKS: readonly Convolved[] = [
   { x: [16, 16, 5, 6], w: [32, 16, 3, 3], pads: [1, 1, 1, 1] },
   { x: [16, 32, 7, 6], w: [16, 32, 3, 2], strides: [2, 2], pads: [1, 0, 1, 1] },
@@ -168,7 +168,7 @@ const EXACT = "whole-numbers-are-exact";
 const BIASED = "bias";
 const EXACT_BIASED = "whole-numbers-with-a-bias-are-exact";
 
-/** An operand that is not read. */
+/** Replaces an operand whose data is not read. */
 const NOTHING = generate("f32", [0], () => 0);
 
 /** One node of the op for each form, on several kinds of data. */
@@ -208,7 +208,7 @@ export function convolutionBehaviours<K extends ConvolutionOp>(
       [BIASED]: ALL.map((sample) => make(sample, drawOf(BIASED, positives), draws.dtype, true)),
       [EXACT_BIASED]: exact(EXACT_BIASED, true),
     }),
-    // Without pads and with an even number of channels, which engines multiply in pairs for halves: an engine may add
+    // Without pads and with an even number of channels: engines multiply f16 and bf16 channels in pairs, and may add
     // the product of an infinity and a padding 0, which is NaN.
     "non-finite-terms": [make({ x: [2, 2, 4, 4], w: [4, 2, 2, 2] }, infiniteAt(5), draws.dtype, false)],
     // A kernel that skips terms with a 0 hides the NaN that the finite check looks for.

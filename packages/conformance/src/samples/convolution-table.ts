@@ -31,7 +31,7 @@ import { whole } from "./size-data.js";
 import { formAt, lengths, sideTriples, terms } from "./tail-data.js";
 import { BATCH, fits, WINDOWS, type Windows, windowLists } from "./windows.js";
 
-/** Limits a kernel's size to that of a narrow image. */
+/** Limits a kernel to the size of a narrow image. */
 const up = (size: number, most: number): number => Math.min(size, most);
 
 /** Convolutions with one long axis: of each channel separately, of all channels, and of one channel. */
@@ -256,7 +256,7 @@ export const convolutionTable: OpTable<OpOf<"convolution">> = {
       convGradient("volumes", [1, 2, 3, 3, 4], [2, 2, 2, 2, 2], { strides: [1, 2, 1], pads: 1 }),
       convGradient("overhanging-kernels", [1, 2, 2, 2], [2, 2, 3, 4], { pads: [1, 1, 1, 2] }),
     ]),
-    rare: [farConv],
+    rare: [farConv(false)],
   },
   ConvTranspose: {
     samples: (draws) => convolutionBehaviours(convTranspose, draws, true),
@@ -285,6 +285,7 @@ export const convolutionTable: OpTable<OpOf<"convolution">> = {
       convTransposeGradient("lines", [2, 3, 4], [3, 2, 3], { strides: 2 }),
       convTransposeGradient("volumes", [1, 2, 2, 3, 2], [2, 2, 2, 2, 2], { strides: [1, 2, 1] }),
     ]),
+    rare: [farConv(true)],
   },
   ConvWeightGradient: {
     samples: (draws) => convolutionBehaviours(weightGradient, draws, false),

@@ -61,7 +61,7 @@ export const farShares = <K extends SoftmaxOp>(): RareRow<K> =>
     tables(dtype, spread(dtype)).map(([x, axis]) => sample({ axis } as OpAttributes[K], x)),
   );
 
-/** Numbers whose sum, square or product overflows a half but not f32. */
+/** Numbers whose sum, square or product overflows f16 but not f32, and some whose squares are below f16. */
 const BEYOND: Rows = [
   [60000, 60000, -60000],
   fill(8, 60000),
@@ -72,25 +72,43 @@ const BEYOND: Rows = [
   [-300, 300, 2 ** -10],
   fill(33, 2048, 1),
   [40000, -40000, 0.5],
+  fill(9, 2 ** -13),
 ];
+
+/** The largest number of bf16, and a number that makes its sum round to infinity. */
+const [LARGEST, TIE] = [floatFormats.bf16.maxFinite, 2 ** 119];
+
+/** Numbers whose sum is finite in f32; rounded to bf16, it is infinite or just below. */
+const BEYOND_BF16: Rows = [
+  [LARGEST, TIE],
+  [LARGEST, TIE / 2],
+  [-LARGEST, -TIE],
+  [LARGEST / 2, LARGEST / 2, TIE],
+];
+
+const beyond = (dtype: DType): Rows => (dtype === "f16" ? BEYOND : BEYOND_BF16);
 
 const reduction = (dtypes: readonly DType[], rows: (dtype: DType) => Rows): RareRow<ReduceOp> =>
   farRow(dtypes, (dtype) =>
     tables(dtype, rows(dtype)).map(([x, axis]) => sample({ axes: [axis], keepdims: false }, x)),
   );
 
-export const farBeyondHalves: RareRow<ReduceOp> = reduction(["f16"], () => BEYOND);
+export const farBeyondF16: RareRow<ReduceOp> = reduction(["f16"], beyond);
+export const farBeyondHalves: RareRow<ReduceOp> = reduction(["f16", "bf16"], beyond);
 export const farSpread: RareRow<ReduceOp> = reduction(HALVES_TOO, spread);
 
-export const farCumSum: RareRow<"CumSum"> = farRow(["f16"], (dtype) =>
-  tables(dtype, BEYOND).flatMap(([x, axis]) =>
-    [false, true].map((reverse) => sample({ axis, exclusive: false, reverse }, x)),
+export const farCumSum: RareRow<"CumSum"> = farRow(["f16", "bf16"], (dtype) =>
+  tables(dtype, [...beyond(dtype), [Number.NaN], [FAR, 1]]).flatMap(([x, axis]) =>
+    [0, 1, 2, 3].map((bits) => sample({ axis, exclusive: bits > 1, reverse: bits % 2 === 1 }, x)),
   ),
 );
 
-/** Factors [1, n] by [n, 1], and [5, n] by three columns. */
+/** Sums at the end of bf16, and one that bf16 rounds, as rows and the weights of their numbers. */
+const sums = [...BEYOND_BF16, [256, 1]].map((row) => [row, fill(row.length, 1)] as const);
+
+/** Pairs of factors: [1, n] and [n, 1], or [5, n] and [n, 3]. */
 const products = (dtype: DType): readonly (readonly [HostTensor, HostTensor])[] => {
-  const pairs: readonly (readonly [Rows[number], Rows[number]])[] = [
+  const factors: readonly (readonly [Rows[number], Rows[number]])[] = [
     [[65504, 15], [1, 1]],
     [[65504, 16], [1, 1]],
     [[300, 300, 1], [300, -300, 1]],
@@ -99,6 +117,7 @@ const products = (dtype: DType): readonly (readonly [HostTensor, HostTensor])[] 
     [[2 ** -14, 2 ** -14], [2 ** -10, 2 ** -11]],
     [[1, 2 ** -11, 2 ** -11], [1, 1, 1]],
   ]; // biome-ignore format: one pair a line
+  const pairs = dtype === "f16" ? factors : sums;
   return pairs.flatMap(([a, b]) => [
     [hostData(dtype, a, [1, a.length]), hostData(dtype, b, [b.length, 1])],
     [
@@ -108,28 +127,60 @@ const products = (dtype: DType): readonly (readonly [HostTensor, HostTensor])[] 
   ]);
 };
 
-export const farMatMul: RareRow<"MatMul"> = farRow(["f16"], (dtype) =>
+export const farMatMul: RareRow<"MatMul"> = farRow(["f16", "bf16"], (dtype) =>
   products(dtype).map(([a, b]) => sample({}, a, b)),
 );
 
-export const farGemm: RareRow<"Gemm"> = farRow(["f16"], (dtype) =>
+const farBias = (dtype: DType): number => (dtype === "f16" ? 60000 : 256);
+
+/** A row as a column, or a column as a row. */
+const turned = (line: HostTensor): HostTensor => ({ ...line, shape: line.shape.toReversed() });
+
+export const farGemm: RareRow<"Gemm"> = farRow(["f16", "bf16"], (dtype) =>
   products(dtype).flatMap(([a, b]) =>
-    [[1, 1, -60000] as const, [1, 1, 60000] as const, [0.5, 0, 60000] as const].map(([alpha, beta, c]) =>
-      sample({ transA: false, transB: false, alpha, beta }, a, b, hostData(dtype, [c])),
+    [[1, 1, -1] as const, [1, 1, 1] as const, [0.5, 0, 1] as const].flatMap(([alpha, beta, sign]) =>
+      (a.shape[0] === 1 ? [0, 1, 2, 3] : [0]).map((bits) => {
+        const [transA, transB] = [bits % 2 === 1, bits > 1];
+        const operands = [
+          transA ? turned(a) : a,
+          transB ? turned(b) : b,
+          hostData(dtype, [sign * farBias(dtype)]),
+        ];
+        return sample<"Gemm">({ transA, transB, alpha, beta }, ...operands);
+      }),
     ),
   ),
 );
 
-const image = (dtype: DType, row: readonly number[]): HostTensor =>
-  hostData(dtype, row, [1, 1, 1, row.length]);
+const image = (dtype: DType, row: readonly number[], rank = 2): HostTensor =>
+  hostData(dtype, row, [...fill(rank + 1, 1), row.length]);
 const window = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
 
-export const farConv: RareRow<"Conv"> = farRow(
-  ["f16"],
-  (dtype) =>
-  [[[65504, 15, 65504, 16], [1, 1]], [[300, 300, 1, 300], [300, -300]], [[60000, 60000, 60000], [1, 1]]].map(
-      ([x = [], w = []]) => sample({ ...window, group: 1 }, image(dtype, x), image(dtype, w)),
-  ), // biome-ignore format: one list of pairs
+/** Rows and the weights that move along them. */
+const FILTERED: readonly (readonly [Rows[number], Rows[number]])[] = [
+  [[65504, 15, 65504, 16], [1, 1]],
+  [[300, 300, 1, 300], [300, -300]],
+  [[60000, 60000, 60000], [1, 1]],
+]; // biome-ignore format: one pair a line
+
+/** Lines, images and volumes, without a bias and in f16 with one that brings sums back into the range. */
+export const farConv = <K extends "Conv" | "ConvTranspose">(isTransposed: boolean): RareRow<K> =>
+  farRow(["f16", "bf16"], (dtype) =>
+    [1, 2, 3].flatMap((rank) => {
+      const [ones, zeros] = [fill(rank, 1), fill(rank, 0)];
+      const moving = { strides: ones, pads: [...zeros, ...zeros], dilations: ones, group: 1 };
+      const attributes = { ...moving, ...(isTransposed && { outputPadding: zeros }) };
+      const bias = hostData(dtype, [-farBias(dtype)]);
+      return (dtype === "f16" ? FILTERED : sums).flatMap(([x, w]) =>
+        (dtype === "f16" ? [[], [bias]] : [[]]).map((rest) =>
+          sample(attributes as OpAttributes[K], image(dtype, x, rank), image(dtype, w, rank), ...rest),
+        ),
+      );
+    }),
+  );
+
+export const farEinsum: RareRow<"Einsum"> = farRow(["f16", "bf16"], (dtype) =>
+  products(dtype).map(([a, b]) => sample({ equation: "ij,jk->ik" }, a, b)),
 );
 
 export const farAveragePool: RareRow<"AveragePool"> = farRow(["f16"], (dtype) =>
@@ -138,7 +189,7 @@ export const farAveragePool: RareRow<"AveragePool"> = farRow(["f16"], (dtype) =>
   ),
 );
 
-/** Rows with a large mean and a small variance, with one number, tiny beside ε, or with one extreme element. */
+/** Rows with a large mean and small variance, a single value, a variance far below ε, or extreme elements. */
 function uneven(dtype: DType): Rows {
   const large = dtype === "f32" ? 4096 : dtype === "f16" ? 512 : 64;
   return [
@@ -147,13 +198,17 @@ function uneven(dtype: DType): Rows {
     fill(16, large),
     fill(7, -1e4),
     fill(8, 0),
-    Array.from({ length: 8 }, (_, at) => (at - 3.5) * 2 ** -12),
+    TINY,
     fill(9, 0, 30000),
     fill(9, 1, -1),
     Array.from({ length: 8 }, (_, at) => (at % 2 === 0 ? 60000 : -60000)),
     [1, Number.NaN, 3],
+    [Number.NaN],
   ];
 }
+
+/** Numbers whose squares are subnormal or 0 in f16. */
+const TINY = Array.from({ length: 8 }, (_, at) => (at - 3.5) * 2 ** -12);
 
 const ones = (dtype: DType, count: number): HostTensor => generate(dtype, [count], () => 1);
 const asRows = (dtype: DType, row: readonly number[]): HostTensor =>
@@ -161,17 +216,18 @@ const asRows = (dtype: DType, row: readonly number[]): HostTensor =>
 
 export const farLayers = <K extends "LayerNormalization" | "RMSNormalization">(): RareRow<K> =>
   farRow(HALVES_TOO, (dtype) =>
-    uneven(dtype).flatMap((row) =>
-      [2 ** -17, 1].map((epsilon) =>
-        sample({ axis: 1, epsilon } as OpAttributes[K], asRows(dtype, row), ones(dtype, row.length)),
-      ),
+    [
+      ...uneven(dtype).flatMap((row) => [2 ** -17, 1].map((epsilon) => [row, epsilon] as const)),
+      [TINY, 2 ** -30] as const,
+    ].map(([row, epsilon]) =>
+      sample({ axis: 1, epsilon } as OpAttributes[K], asRows(dtype, row), ones(dtype, row.length)),
     ),
   );
 
 export const farChannels: RareRow<"BatchNormalization"> = farRow(HALVES_TOO, (dtype) =>
-  uneven(dtype).map((row) =>
+  [...uneven(dtype).map((row) => [row, 2 ** -10] as const), [TINY, 2 ** -30] as const].map(([row, epsilon]) =>
     sample(
-      { epsilon: 2 ** -10 },
+      { epsilon },
       generate(dtype, [row.length, 2], (at) => row[at >> 1] ?? 0),
       ones("f32", 2),
       generate("f32", [2], () => 0),
@@ -202,7 +258,7 @@ export const farLoss = <K extends OpOf<"loss">>(): RareRow<K> =>
     ];
   });
 
-/** Numbers of f32 that are nearest to the ends of the integers, and others that are nearest to those of u8. */
+/** The f32 numbers nearest to the ends of i32 and i64, and fractions that truncate to integers at the ends of u8. */
 const NEAREST = [-(2 ** 31), 2 ** 31 - 128, -(2 ** 63), 2 ** 63 - 2 ** 39, 255.875, 254.5, -0.75];
 
 const RANGES: readonly (readonly [to: DType, low: number, high: number])[] = [
@@ -240,6 +296,7 @@ const LONG_RANGES: Readonly<Partial<Record<DType, readonly Steps[]>>> = {
   bf16: TENTHS_OF_HALVES,
   i32: whole(2 ** 30),
   i64: whole(2 ** 40),
+  u64: [[2 ** 40, 2 ** 40 + 50, 7]],
 };
 
 /** Ranges so long that repeated addition of the step loses digits. */

@@ -14,7 +14,7 @@ const NEAR_EXPONENTS = [
   8, 9, 11, 11.09, 12, 16, 17, 20, 30, 44, 45, 87, 88, 89, 103, 104, 105, 709, 710, 746,
 ];
 
-/** Numbers near ties, multiples of π / 2, and the limits of halves. */
+/** Numbers near ties, multiples of π / 2, and the limits of f16 and bf16. */
 const OTHERS = [
   0.25,
   0.5,

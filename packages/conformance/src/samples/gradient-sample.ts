@@ -23,7 +23,7 @@ export interface NoGradient {
 
 export type Gradients = readonly GradientSample[] | NoGradient;
 
-/** A sample; the function gets one operand per point. */
+/** Makes a sample. `fn` is called with one operand per point. */
 export const gradient = <const P extends readonly Point[]>(
   behaviour: string,
   points: P,

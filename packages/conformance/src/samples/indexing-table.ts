@@ -23,7 +23,7 @@ import { drawIndices, drawPermutation, HALVES_TOO, times } from "./rare-row.js";
 import { setting } from "./setting.js";
 import { counting, LONG, TALL, WIDE, whole } from "./size-data.js";
 import { indexSubnormals } from "./subnormals.js";
-import { formAt, label, lengths, terms } from "./tail-data.js";
+import { formAt, label, lengths, movable, terms } from "./tail-data.js";
 
 type Indexed<K extends Op> = readonly [
   attributes: OpAttributes[K],
@@ -35,7 +35,7 @@ type Indexed<K extends Op> = readonly [
 function indexSamples<K extends Op>(samples: readonly Indexed<K>[]): Sampled<K> {
   return ({ dtype }) => ({
     values: samples.map(([attributes, data, shape, values]) =>
-      sample(attributes, countUp(dtype, data), hostData("i32", values, shape)),
+      sample(attributes, movable(dtype, data), hostData("i32", values, shape)),
     ),
   });
 }
@@ -45,7 +45,7 @@ const REDUCTIONS: readonly ScatterReduction[] = ["add", "mul", "max", "min"];
 /** Whether scatters can combine elements of the dtype; f8 and bool are only moved. */
 const combines = (dtype: DType): boolean => !["f8e4m3", "f8e5m2", "bool"].includes(dtype);
 
-/** Operands with NaN in the data and in the updates, before a number and after one. */
+/** Operands with NaN in the data and in the updates, before and after other updates of the same element. */
 function withNan(dtype: DType, indices: Shape): readonly HostTensor[] {
   const nan = Number.NaN;
   const updates = [1, nan, 5, -5, 4, nan, nan];
@@ -64,7 +64,7 @@ const wholeFrom = (dtype: DType, shape: Shape, offset: number): HostTensor => {
   return generate(dtype, shape, (at) => low + ((at * 3 + offset) % 5));
 };
 
-/** Three ones to add to a number, each of which would be lost in a half, so that they must accumulate in f32. */
+/** A number and three ones to add to it. A half dtype would lose the ones, so the sum must accumulate in f32. */
 function accumulating(dtype: DType): readonly [data: HostTensor, updates: HostTensor] {
   const big = dtype === "bf16" ? 256 : 2048;
   return [hostData(dtype, [big, 1]), hostData(dtype, [1, 1, 1])];
@@ -320,7 +320,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         ],
         ...(combines(dtype) && {
           "repeated-indices-combine": REDUCTIONS.flatMap((reduction) => [
-            one({ axis: 0, reduction }, [4], [5], [1, 1, 3, 0, 3]),
+            one({ axis: 0, reduction }, [4], [6], [1, 3, 0, 0, 1, 3]),
             one({ axis: 1, reduction }, [2, 3], [2, 4], [0, 0, 2, 2, 1, 1, 1, 0]),
           ]),
         }),
@@ -339,7 +339,7 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
         const reduction = reductionAt(draws.dtype, length);
         const wide = length % 2 === 0;
         const shape = wide ? [length, 2] : [length];
-        // Along the first axis of two columns, each has the indices of the other.
+        // If there are two columns, both have the same indices along the first axis.
         const places = shuffleIndices(draws.random, length, [length]);
         const picked = wide
           ? generate("i32", shape, (at) => Number(places.data[Math.floor(at / 2)]))

@@ -108,7 +108,7 @@ export function neighbours(dtype: IntegerDType): readonly (readonly bigint[])[] 
     );
 }
 
-/** Different integers that f32 cannot hold, nor f64 if they have 64 bits. */
+/** Integers that f32, and for 64 bits also f64, cannot hold exactly; in u8, which f32 holds, any integers. */
 export function oddIntegers(dtype: IntegerDType, shape: Shape, offset = 0): HostTensor {
   const size = elementCount(shape, "test data");
   const start: Readonly<Record<IntegerDType, readonly [base: bigint, step: bigint]>> = {
@@ -156,6 +156,6 @@ export function integerTies(dtype: IntegerDType, to: FloatDType): readonly bigin
     }
   }
   const both = signed ? [...ties, ...ties.map((x) => -x)] : ties;
-  // Beyond the largest number the manifest may saturate, which is tested separately.
+  // Beyond the largest number a manifest may declare saturation, which other cases test.
   return both.filter((x) => holds(dtype, x) && Math.abs(roundInteger(to, x)) <= maxFinite);
 }

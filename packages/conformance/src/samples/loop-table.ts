@@ -48,7 +48,9 @@ function loop({
   const shapes = [...carries, ...sequences, ...invariants];
   const inputs = shapes.map((shape, index) => builder.input(`x${index}`, { dtype, shape }, "capture"));
   const outputs = step(builder, inputs);
-  const body: Graph = builder.finish(new Map(outputs.map((value, index) => [`y${index}`, value])));
+  // An object would sort these names.
+  const names = outputs.map((_, index) => String(outputs.length - index));
+  const body: Graph = builder.finish(new Map(outputs.map((value, index) => [names[index] as string, value])));
   const attributes: Attributes = {
     body,
     carries: carries.length,
@@ -61,7 +63,7 @@ function loop({
   return sample(attributes, ...given.map((shape, index) => countUp(dtype, shape, 5 * index)));
 }
 
-/** Delays a sequence by two elements: there are two carries, and one moves to the other. */
+/** Delays a sequence by two elements. Each element moves to the second carry, then to the first, then to the result. */
 const delayTwice = (dtype: DType, shape: Shape, length: number, reverse: boolean): OpSample<"Scan"> =>
   loop({
     dtype,
@@ -155,13 +157,13 @@ export const loopTable: OpTable<OpOf<"loop">> = {
       "passed-through": directions.map((reverse) =>
         loop({
           dtype,
-          carries: [[2], [2]],
+          carries: [[2], [2], [0]],
           sequences: [[2]],
           invariants: [[2]],
           reverse,
           // The carries change places; all of them, the element and the invariant are results, some of them twice.
-          step: (_, [a, b, element, weight]) =>
-            [b, a, a, element, weight, weight, b, element] as readonly Value[],
+          step: (_, [a, b, none, element, weight]) =>
+            [b, a, none, a, element, weight, weight, b, element] as readonly Value[],
         }),
       ),
       "no-sequences": directions.map((reverse) =>
@@ -210,7 +212,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
       ],
     }),
     tails: ({ dtype }) =>
-      // What came one element before, of wide elements and of many.
+      // Delays by one element, of sequences that are wide or long.
       SIDES.map((size, at) => {
         const [width, length] = at % 2 === 0 ? [size, 3] : [3, size];
         return loop({
@@ -227,7 +229,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
       }),
     unsized: DTYPES,
     sizes: () => [delay(2, LONG), delay(TALL[0] as number, TALL.slice(1)), delay(66_002, [])],
-    // As many runs as the elements have rows and columns.
+    // The number of steps equals the numbers of rows and columns of an element.
     sides: ({ dtype }) =>
       [2, 3, 4].flatMap((n) =>
         [false, true].map((reverse) =>
@@ -253,7 +255,7 @@ export const loopTable: OpTable<OpOf<"loop">> = {
             setting(
               "Scan",
               {
-                // Follows from the others.
+                // Follows from the other attributes.
                 body: [EMPTY],
                 carries: [1, 0, 2, 3],
                 sequences: [1, 0, 2],

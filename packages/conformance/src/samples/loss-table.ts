@@ -84,8 +84,8 @@ const TAIL_SCORES: readonly ((length: number) => Shape)[] = [
 ];
 
 /**
- * One class far above all others, whose exponentials are lost next to its own. The log-probabilities are these whole
- * numbers, and their sums are exact.
+ * Scores with one class so far above all others that their exponentials are negligible. The log-probabilities equal
+ * these scores, which are whole numbers with exact sums.
  */
 function farApart(draws: Draws, shape: Shape): HostTensor {
   const [, classes = 1, ...rest] = shape;

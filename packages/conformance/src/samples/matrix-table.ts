@@ -3,7 +3,7 @@ import { type DType, type HostTensor, isFloat, type OpAttributes, type OpOf, typ
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData } from "../host-data.js";
 import { broadcastPairs, choices, cube, permutations } from "./axis-data.js";
-import { farGemm, farMatMul } from "./far-rows.js";
+import { farEinsum, farGemm, farMatMul } from "./far-rows.js";
 import { type GradientSample, gradient, spread, twice } from "./gradient-sample.js";
 import type { OpTable } from "./op-row.js";
 import { exact, type OpSample, positives, sample, smallIntegers } from "./op-sample.js";
@@ -206,7 +206,7 @@ function zerosByNonFinite(dtype: DType): readonly (readonly [HostTensor, HostTen
   );
 }
 
-/** Factors of 1 and 2, so that halves hold every sum of products exactly. */
+/** Factors of 1 and 2, so that f16 and bf16 hold every sum of products exactly. */
 const factors =
   (draws: Draws) =>
   (shape: Shape): HostTensor =>
@@ -413,7 +413,7 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       return productSizes(draws.dtype).map((sizes, at) => of(rotating(BATCHES, at)(sizes)));
     },
     sizes: () => LARGE_PRODUCTS.map(([a, b]) => exact({}, whole(a), whole(b))),
-    // Products of batches that broadcast in the same ways.
+    // Batches broadcast in the same ways as elementwise operands.
     axes: (draws, shapes) => ({
       "every-axis": shapes
         .filter(({ length }) => length < 4)
@@ -458,7 +458,7 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       "zeros-times-infinity": zerosByNonFinite(draws.dtype).map((inputs) =>
         sample(gemmAttributes({}), ...inputs),
       ),
-      // 0 · NaN is NaN: a factor of 0 may not skip the product.
+      // 0 · NaN is NaN, so a factor of 0 may not skip the product.
       "factors-of-zero-keep-nan": [
         sample(
           gemmAttributes({ beta: 0 }),
@@ -562,6 +562,7 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
     rare: [subnormalsPlusOthers, farGemm],
   },
   Einsum: {
+    rare: [farEinsum],
     samples: (draws) => {
       const whole = (list: typeof EINSUMS) => einsums(draws, list, smallIntegers, true);
       const exactly = {
@@ -589,7 +590,7 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
             ...nonFinite(draws.dtype).flatMap((x) => (x.shape[0] === 5 ? [x, x] : [])),
           ),
           sample({ equation: "ij->i" }, ...nonFinite(draws.dtype).slice(0, 1)),
-          // Beside the diagonal they are not read.
+          // Elements off the diagonal are not read.
           sample({ equation: "ii->i" }, hostData(draws.dtype, [1, Number.NaN, INFINITE, 2], [2, 2])),
         ],
       };

@@ -27,7 +27,7 @@ import { countUp, type OpSample, type Sampled, sample } from "./op-sample.js";
 import { setting } from "./setting.js";
 import { counting, LONG, ROWS, TALL, WIDE, whole } from "./size-data.js";
 import { moveSubnormals } from "./subnormals.js";
-import { formAt, label, lengths, sideTriples } from "./tail-data.js";
+import { formAt, label, lengths, movable, sideTriples } from "./tail-data.js";
 
 type Moved<K extends Op> = readonly [attributes: OpAttributes[K], ...shapes: Shape[]];
 
@@ -35,12 +35,12 @@ type Moved<K extends Op> = readonly [attributes: OpAttributes[K], ...shapes: Sha
 function movementValues<K extends Op>(samples: readonly Moved<K>[]): Sampled<K> {
   return ({ dtype }) => ({
     values: samples.map(([attributes, ...shapes]) =>
-      sample(attributes, ...shapes.map((shape, index) => countUp(dtype, shape, 3 * index))),
+      sample(attributes, ...shapes.map((shape, index) => movable(dtype, shape, 3 * index))),
     ),
   });
 }
 
-/** A padding value that the dtype holds exactly; true for bool, and of wide integers one that f32 does not hold. */
+/** A padding value that the dtype holds exactly: true for bool, and for wide integers one that f32 cannot hold. */
 function padValue(dtype: DType): number {
   if (dtype === "bool") return 1;
   if (isFloat(dtype)) return 1.5;
@@ -66,7 +66,7 @@ function movementTails<K extends Op>(
     );
 }
 
-/** A slice of each of some axes. */
+/** The attributes of a slice along the given axes. */
 const slice = (
   ...parts: readonly (readonly [axis: number, start: number, end: number, step?: number])[]
 ): OpAttributes["Slice"] => ({
@@ -82,7 +82,7 @@ const padBy = (pads: readonly number[], mode: OpAttributes["Pad"]["mode"]): OpAt
   value: -1,
 });
 
-/** The moves along the axes of those shapes, by behavior. */
+/** Makes moves along the axes of the given shapes, by behavior. */
 type MovesAlong<K extends Op> = (
   draws: Draws,
   shapes: readonly Shape[],
@@ -230,6 +230,8 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [{ perm: [2, 0, 1] }, [2, 3, 4]],
       [{ perm: [0, 2, 1, 3] }, [2, 3, 4, 5]],
       [{ perm: [4, 3, 2, 1, 0] }, [2, 1, 3, 2, 2]],
+      [{ perm: [0, 2, 3, 1, 4] }, [2, 3, 4, 2, 3]],
+      [{ perm: [0, 3, 4, 1, 5, 2] }, [2, 3, 2, 4, 2, 3]],
       [{ perm: [] }, []],
       [{ perm: [1, 0] }, [0, 3]],
     ]),
@@ -273,7 +275,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       [slice([2, 1, 3]), [2, 3, 4]],
       [slice(), [2, 2]],
       [slice([1, 0, 0]), [2, 0]],
-      // Backwards over no elements.
+      // Slices with a negative step that select no elements, or run over an empty axis.
       [slice([0, -1, -1, -1]), [0]],
       [slice([0, 1, -1, -1]), [2, 0]],
       [slice([1, -1, -1, -1], [0, 2, -1, -2]), [3, 0]],
@@ -300,7 +302,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       "every-two-axes": alongEachTwo(
         shapes,
         (shape, first, second) =>
-      // Listed in either order.
+      // The axes are listed in either order.
       [[first, second], [second, first]].flatMap((axes) =>
         [0, 1, 2].map((): Moved<"Slice"> => {
           const parts = axes.map((axis) => {
@@ -339,7 +341,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       sample({ axis: 1 }, counting([4_133, 9]), whole([4_133, 8]), counting([4_133, 1])),
       sample({ axis: 0 }, counting([2_067, 17]), whole([2_067, 17])),
       sample({ axis: 1 }, counting([66_002, 1]), whole([66_002, 1])),
-      // As many operands as an unrolled loop has steps.
+      // Many operands, as for the steps of an unrolled loop.
       sample({ axis: 0 }, ...Array.from({ length: 70 }, (_, at) => hostData("f32", [at, -at], [1, 2]))),
     ],
     axes: everyAxis(
@@ -381,7 +383,7 @@ export const movementTable: OpTable<OpOf<"movement">> = {
       alongEach(shapes, (shape, axis) => {
         const size = shape[axis] ?? 1;
         const equal = new Array<number>(size).fill(1);
-        return [[1, size - 1], [size - 1, 1], equal, [...equal.slice(2), 2]].map(
+        return [[1, size - 1], [size - 1, 1], [1, size - 2, 1], equal, [...equal.slice(2), 2]].map(
         (split): Moved<"Split"> => [{ axis, split }, shape],
       ); // biome-ignore format: one list an item
       }),

@@ -19,7 +19,7 @@ export type SizeRow<K extends Op> = () => readonly OpSample<K>[];
 export interface CommonRow<K extends Op> {
   /** Samples by behavior, in every dtype. */
   readonly samples: Sampled<K>;
-  /** Samples beyond each size at which engines switch to other code. */
+  /** Samples above each size at which engines switch to other code. */
   readonly sizes: SizeRow<K>;
   /** Dtypes that `sizes` cannot be converted to, because of attributes or other operands. */
   readonly unsized?: readonly DType[];
@@ -30,7 +30,7 @@ export interface CommonRow<K extends Op> {
 /** Operators with samples at every length from 1 to 70. Casts have separate ones. */
 type TailOp = Exclude<Op, "Cast">;
 
-/** Operators with own samples on tensors of equal sides. Those with samples along axes have them on cubes. */
+/** Operators with separate samples on tensors of equal sides. `AxisOp`s run their axis samples on cubes instead. */
 type SideOp = Exclude<Op, OpOf<"unary" | "source"> | AxisOp> | "MatMul";
 
 type If<K extends Op, O extends Op, T> = K extends O ? T : unknown;

@@ -29,7 +29,7 @@ export type Sampled<K extends Op> = (draws: Draws) => Behaviours<K>;
 /** Shapes of scalars, one element, no elements, odd lengths, and ranks up to 5. */
 export const SHAPES: readonly Shape[] = [[], [1], [0], [3, 0, 2], [5], [2, 3], [2, 1, 3, 1, 2], [1031]];
 
-/** Data whose elements differ, for ops that move it. */
+/** Data for ops that move elements: 23 different numbers, repeated; for bools, whether these are odd. */
 export function countUp(dtype: DType, shape: Shape, offset = 0): HostTensor {
   const unsigned = dtype === "u8" || dtype === "u64";
   return generate(dtype, shape, (place) => {

@@ -52,7 +52,7 @@ const WIDELY_PADDED: readonly Pool[] = [
   pool([2, 1, 4], [2], { pads: [2, 2], dilations: [3] }),
 ];
 
-/** Windows whose last positions extend beyond the padding. In the last entry, one that would begin there is dropped. */
+/** Windows with `ceilMode`. In the first, one extends beyond the end, and one that would begin there is dropped. */
 const CEILED: readonly Pool[] = [
   pool([1, 2, 6, 8], [3, 2], { strides: [2, 3], pads: [0, 1, 0, 1], ceilMode: true }),
   pool([2, 1, 6], [2], { strides: [3], pads: [1, 1], ceilMode: true }),
@@ -69,8 +69,9 @@ function withNan(dtype: DType): HostTensor {
 }
 
 /**
- * Windows with the lowest finite number, from which kernels start their search: alone and next to infinities and NaN,
- * in the middle, at padded edges (where half of a window is padding), dilated, and over one to three axes.
+ * Windows that contain the lowest finite number, where many kernels start their search for the largest. It stands alone
+ * or next to infinities and NaN. The windows lie inside or at padded edges, where half of a window is padding; some are
+ * dilated; they span one to three axes.
  */
 function atTheLowest(dtype: DType) {
   const lowest = -floatFormats[dtype as ComputeDType].maxFinite;
@@ -154,7 +155,7 @@ const CUBE_POOLS: readonly Pool[] = [3, 4].flatMap((n) => {
 const isCovered = (kernel: Shape, { pads }: Pick<Placed, "pads">): boolean =>
   pads.every((pad, at) => pad < (kernel[at % kernel.length] ?? 1));
 
-/** Every option of a pool. With `ceilMode`, the last window extends beyond the end of an axis. */
+/** Samples for every combination of a pooling op's options. With `ceilMode`, the last window may exceed an axis. */
 function poolOptions<K extends OpOf<"pooling">>(
   op: K,
   more: Pick<Listed<OpAttributes[K]>, Exclude<keyof OpAttributes[K], keyof OpAttributes["MaxPool"]>>,
@@ -233,7 +234,7 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
         "padding-counts": POOLS.map(of(true)),
         "pads-of-a-kernels-size": [...WIDELY_PADDED.map(of(false)), ...WIDELY_PADDED.map(of(true))],
         "ceiling-of-the-size": [...CEILED.map(of(false)), ...CEILED.map(of(true))],
-        // A sum that accumulates in a half would overflow, or stall.
+        // A sum that accumulates in a half dtype would overflow, or stall.
         "sums-in-f32": [
           sample(
             { ...TWO, kernelShape: [16, 16], strides: [16, 16], countIncludePad: false },
@@ -282,9 +283,10 @@ export const poolingTable: OpTable<OpOf<"pooling">> = {
         "nothing-but-negative-infinity": of(POOLS, () => Number.NEGATIVE_INFINITY),
       };
     },
+    // Of one sign, so that sums in any order agree.
     tails: (draws) =>
       tailPools(draws.dtype, ({ shape, window }) =>
-        maxPoolGradient(label(draws, shape), window, (of) => randomData(draws, of)),
+        maxPoolGradient(label(draws, shape), window, (of) => randomData(draws, of, 0.5, 1)),
       ),
     sizes: () =>
       LARGE_POOLS.map(({ shape, window }) => ({

@@ -17,7 +17,7 @@ import {
 import * as ops from "@mp/graph/ops";
 import { type Draws, generate, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import { type AxisSamples, alongEach, subsets } from "./axis-data.js";
-import { farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
+import { farBeyondF16, farBeyondHalves, farCumSum, farSpread } from "./far-rows.js";
 import {
   type GradientSample,
   type Gradients,
@@ -122,7 +122,7 @@ function reduceSamples<K extends ReduceOp>({
       ...(ofNothing ? { "no-elements": over(EMPTY, (shape) => generate(draws.dtype, shape, () => 1)) } : {}),
       ...more?.(draws.dtype),
     };
-    // One kind of attributes for all reductions.
+    // All reductions have the same attributes.
     return behaviours as unknown as Behaviours<K>;
   };
 }
@@ -132,7 +132,7 @@ function integerRows(dtype: DType): Readonly<Record<string, readonly OpSample<Re
   const ends = integerExtremes[dtype];
   if (ends === undefined) return {};
   const count = ends.length;
-  // Row k starts with the k-th of them, so that each appears at each position.
+  // Row k starts with the k-th extreme, so that each extreme appears at each position.
   const table = generate(dtype, [count, count], (at) => ends[(at + Math.floor(at / count)) % count] ?? 0n);
   const each = [[0], [1], [0, 1]].map((axes) => sample<ReduceOp>({ axes, keepdims: false }, table));
   const equal = ends.flatMap((end) =>
@@ -209,7 +209,7 @@ function searchValues<K extends ArgOp>(): Sampled<K> {
   });
 }
 
-/** Searches among the extremes of integers, along either axis. */
+/** Searches among integer extremes, along either axis. */
 function integerSearches<S>(
   dtype: DType,
   sample: (table: HostTensor, axis: number) => S,
@@ -281,7 +281,7 @@ const extreme: Draw = (draws, shape) => {
   const x = label(draws, shape);
   const last = elementCount(shape, "test data") - 1;
   const [low, high] = draws.dtype === "u8" || draws.dtype === "u64" ? [0, 255] : [-127, 127];
-  // Of three rows one ends in the largest, and one in the smallest.
+  // The first row ends in the largest; the last two end in the largest or the smallest.
   const along = shape.at(-1) ?? 1;
   return setElements(
     setElements(x, high, along - 1),
@@ -314,7 +314,7 @@ const LARGE_EXTENTS: readonly (readonly [shape: Shape, axes: readonly number[]])
 
 function reduceSizes<K extends ReduceOp>(make: (shape: Shape) => HostTensor, isExact: boolean): SizeRow<K> {
   const of = isExact ? exact : sample;
-  // One kind of attributes for all reductions.
+  // All reductions have the same attributes.
   const samples = () =>
     LARGE_EXTENTS.map(([shape, axes]) => of<ReduceOp>({ axes, keepdims: false }, make(shape)));
   return samples as unknown as SizeRow<K>;
@@ -354,7 +354,7 @@ function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): AxisSampl
     const data = isFloat(draws.dtype) || draw === fewFactors ? draw : smallIntegers;
     const samples = shapes.flatMap((shape) =>
       subsets(shape.length).flatMap((axes, index) =>
-        // With five axes each set has one of the two.
+        // With five axes, each set of axes has only one value of `keepdims`.
         flags
           .filter((keepdims) => shape.length < 5 || keepdims === (index % 2 === 0))
           .map((keepdims) => ({
@@ -364,7 +364,7 @@ function reduceAxes<K extends ReduceOp>(draw: Draw, isExact: boolean): AxisSampl
           })),
       ),
     );
-    // One kind of attributes for all reductions.
+    // All reductions have the same attributes.
     return { "every-set-of-axes": samples } as unknown as Behaviours<K>;
   };
 }
@@ -419,6 +419,15 @@ function reduceRow<K extends ReduceOp>({
   };
   return row as never;
 }
+
+const searchRow = <K extends ArgOp>(): OpRow<K> =>
+  ({
+    samples: searchValues(),
+    tails: searchTail<ArgOp>((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
+    sizes: searchSizes(),
+    axes: searchAxes(),
+    gradients: PREDICATE,
+  }) as never;
 
 export const reduceTable: OpTable<OpOf<"reduce">> = {
   ReduceSum: reduceRow({
@@ -480,7 +489,7 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     tails: fromOneToFour,
     sizes: natural,
     gradients: reduceGradients(ops.reduceL2),
-    rare: [farBeyondHalves],
+    rare: [farBeyondF16],
   }),
   ReduceLogSum: reduceRow({
     values: { ofNothing: true },
@@ -501,20 +510,8 @@ export const reduceTable: OpTable<OpOf<"reduce">> = {
     gradients: twice(reduceGradients(ops.reduceSumSquare)),
     rare: [farBeyondHalves],
   }),
-  ArgMax: {
-    samples: searchValues(),
-    tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
-    sizes: searchSizes(),
-    axes: searchAxes(),
-    gradients: PREDICATE,
-  },
-  ArgMin: {
-    samples: searchValues(),
-    tails: searchTail((axis, length) => ({ axis, keepdims: length % 2 === 0 })),
-    sizes: searchSizes(),
-    axes: searchAxes(),
-    gradients: PREDICATE,
-  },
+  ArgMax: searchRow(),
+  ArgMin: searchRow(),
   TopK: {
     samples: (draws) => {
       const at = (axis: number, k: number, largest: boolean, x: HostTensor) =>

@@ -17,7 +17,7 @@ function truncate(dtype: FloatDType, x: number): number {
   const near = decode(dtype, encode(dtype, x));
   if (!(Math.abs(near) > Math.abs(x))) return near;
   if (Math.abs(near) === Number.POSITIVE_INFINITY) return Math.sign(x) * floatFormats[dtype].maxFinite;
-  // One step toward zero: for one sign, bits are in the order of their values.
+  // The next bit pattern toward zero, since patterns of one sign have the order of their values.
   return decode(dtype, encode(dtype, near) - 1);
 }
 
@@ -84,6 +84,7 @@ function step(x: number, by: number): number {
   return float[0] as number;
 }
 
-/** The f32 neighbors of a positive f32 number. */
+/** The next f32 number below a positive one. */
 const below = (x: number): number => step(x, -1);
+/** The next f32 number above a positive one. */
 const above = (x: number): number => step(x, 1);

@@ -83,8 +83,8 @@ export const drawChoice = (factors: Factors, random: RandomSource): Chosen =>
   );
 
 /**
- * The settings of an op in a dtype, none if it is not varied in that dtype. In the op's first dtype all pairs of the
- * first setting are tested; of other pairs the seed draws some.
+ * Returns the settings of an op in a dtype, none if it is not varied in that dtype. Cases test all pairs of values for
+ * the first setting in the op's first dtype, and otherwise some pairs that the seed draws.
  */
 export type Options<K extends Op> = (dtype: DType) => readonly Setting<K>[];
 

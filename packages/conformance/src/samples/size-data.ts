@@ -1,13 +1,15 @@
 /**
- * Sizes at which engines switch to other code: 1 000 elements of an axis, a batch of 4 096, 65 536 elements, and 65
- * 535 rows, the limit of a launch grid. Every op is tested beyond each of them that its operands can exceed.
+ * Sizes at which engines switch to other code: 1 000 elements of an axis, a batch of 4 096, 65 536 elements, and 65 535
+ * rows, the limit of a launch grid. Every op is tested above each of these sizes that its operands can exceed.
  */
 import { type DType, elementCount, type HostTensor, type Shape } from "@mp/graph";
 import { generate } from "../host-data.js";
 
-/** Shapes of more than 65 536 elements. The axis of even size lets signs cancel. */
+/** A vector of more than 65 536 elements. Its even length lets signs cancel. */
 export const LONG: Shape = [66_002];
+/** A matrix of more than 65 536 elements, most of them along columns of more than 4 096. */
 export const TALL: Shape = [4_133, 18];
+/** A matrix of more than 65 536 elements, with rows of more than 4 096. */
 export const WIDE: Shape = [18, 4_134];
 /** A shape of more than 65 535 rows. */
 export const ROWS: Shape = [66_002, 2];
@@ -19,15 +21,15 @@ export const counting = (shape: Shape, sign: 1 | -1 = 1): HostTensor =>
 /** Different elements in no order. */
 export function shuffle(shape: Shape, dtype: DType = "f32"): HostTensor {
   const size = elementCount(shape, "test data");
-  // A prime that divides none of the sizes here: every value occurs once.
+  // A prime that divides none of the sizes here, so that every value occurs once.
   return generate(dtype, shape, (at) => (at * 7_919) % size);
 }
 
-/** Integers -2 … 2 without a short period; every sum of their products is exact in any order. */
+/** Pseudo-random integers -2 … 2; every sum of their products is exact in any order. */
 export const whole = (shape: Shape, dtype: DType = "f32"): HostTensor =>
   generate(dtype, shape, (at) => hash(at) - 2);
 
-/** Integers 1 … 5 without a short period. */
+/** Pseudo-random integers 1 … 5. */
 export const natural = (shape: Shape, dtype: DType = "f32"): HostTensor =>
   generate(dtype, shape, (at) => hash(at + 17) + 1);
 

@@ -32,7 +32,7 @@ export const nanInTopK: readonly RareRow<"TopK">[] = [
   }),
 ];
 
-/** The left tail of a function, where results are small but not too small for a half. */
+/** The left tail of a function: 120 arguments from -3 down to almost -18. */
 export const leftTail = <K extends "Sigmoid" | "Softplus" | "Elu">(attributes: OpAttributes[K]): RareRow<K> =>
   rareRow("small-results", HALVES_TOO, (dtype) => [
     sample(
@@ -50,7 +50,7 @@ export const smallShares = <K extends SoftmaxOp>(): RareRow<K> =>
 
 const SCALARS: readonly Shape[] = [[], [1], [4], [3, 1], [3, 4], [2, 3, 4], [2, 1, 4]];
 
-/** NaN on either side, in every pair of shapes, opposite a number, an infinity or zero. */
+/** NaN as either operand, in every pair of shapes; the other operand is a number, an infinity or zero. */
 export const nanOnEitherSide = <K extends "Max" | "Min">(): RareRow<K> =>
   rareRow("nan-on-either-side", HALVES_TOO, (dtype) => {
     const numbers = [1, INFINITE, -INFINITE, 0, -3];

@@ -29,7 +29,7 @@ export const sourceTable: OpTable<OpOf<"source">> = {
           ? [sample<"Constant">({ value: hostData(dtype, specialValues(dtype)) })]
           : []),
       ],
-      // More than 4 KiB in every dtype: constants of that size may be bound like inputs.
+      // More than 4 KiB in every dtype, because constants of that size may be bound like inputs.
       large: [sample({ value: countUp(dtype, [5000]) })],
     }),
     tails: (draws) => lengths(draws.dtype).map((length) => sample({ value: label(draws, [length]) })),
@@ -41,7 +41,7 @@ export const sourceTable: OpTable<OpOf<"source">> = {
           value: [[], [1], [3], [2, 3], [2, 0], [2, 1, 3], [2, 1, 2, 1, 3]].map((shape) =>
             countUp(dtype, shape, 3),
           ),
-          // Only a casting policy reads it.
+          // Only a casting policy reads `literal`.
           literal: [undefined, 2],
         },
         {},
@@ -94,7 +94,7 @@ export const sourceTable: OpTable<OpOf<"source">> = {
       values: draws(KEY, [7], 0, 1, 2 ** 16),
       shapes: [[], [0], [2, 3], [1031]].flatMap((shape) => draws(KEY, shape, 3)),
       keys: [1n, 3n, 2n ** 63n + 1n, 2n ** 64n - 1n].flatMap((key) => draws(key, [5], 12345)),
-      // Products wrap at 2^64, and so does the counter itself.
+      // Products and the counter wrap at 2^64.
       "counters-wrap": draws(KEY, [4], 2 ** 31 - 1, -1),
     }),
     tails: () =>

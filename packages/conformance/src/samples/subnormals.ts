@@ -18,7 +18,7 @@ function small(dtype: DType, shape: Shape): HostTensor {
   return generate(dtype, shape, (at) => (((at * 3) % 7) - 3) * minSubnormal);
 }
 
-/** Dtypes in which subnormals are moved; these include f8. */
+/** Dtypes for ops that only move subnormals; these include f8. */
 const MOVED: readonly FloatDType[] = ["f32", "f16", "bf16", "f8e4m3", "f8e5m2"];
 
 const subnormalRow = <K extends Op>(dtypes: readonly DType[], samples: RareRow<K>["samples"]): RareRow<K> =>

@@ -1,12 +1,13 @@
 /** Data for lengths that do not fill an engine's registers; every element differs from those near it. */
 import { DTYPES, type DType, type HostTensor, isComputeFloat, isFloat, type Shape } from "@mp/graph";
 import { type Draws, generate, randomData } from "../host-data.js";
+import { countUp } from "./op-sample.js";
 
 /** Lengths that give every remainder in registers of 4 to 64 elements. */
 export const LENGTHS: readonly number[] = Array.from({ length: 70 }, (_, at) => at + 1);
 
-/** Lengths just above the blocks of 128, 256 and 512 elements in which kernels reduce and search. */
-const BLOCKS: readonly number[] = [131, 263, 519];
+/** Lengths above the blocks of 128, 256 and 512 elements in which kernels reduce and search: by 1, and by half a block. */
+const BLOCKS: readonly number[] = [129, 151, 257, 279, 513, 535];
 
 /**
  * All lengths in a table's first dtype. Other dtypes have every seventh length, from different starts, which gives
@@ -29,7 +30,7 @@ export function formAt<T>(forms: readonly T[], length: number): T {
 /** Lengths of whole registers and their neighbors, for operators with several lengths. */
 export const SIDES: readonly number[] = [1, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65];
 
-/** Triples of the sides. In f32 each side is four times in each position, in other dtypes once. */
+/** Triples of `SIDES`. Each side appears in each position four times in f32, and once in other dtypes. */
 export function sideTriples(dtype: DType): readonly (readonly [number, number, number])[] {
   const steps = dtype === "f32" ? [1, 2, 5, 7] : [1 + (DTYPES.indexOf(dtype) % 5)];
   return SIDES.flatMap((a, row) =>
@@ -73,5 +74,13 @@ export function setElements(given: HostTensor, value: number, ...places: readonl
   return { ...given, data } as HostTensor;
 }
 
+/** `countUp` with NaN first and an infinity last in floats, which a move by products would spread. */
+export function movable(dtype: DType, shape: Shape, offset = 0): HostTensor {
+  const given = countUp(dtype, shape, offset);
+  if (!isComputeFloat(dtype)) return given;
+  return setElements(setElements(given, Number.NaN, 0), Number.POSITIVE_INFINITY, given.data.length - 1);
+}
+
 /** Whether a vector of the length ends in NaN; some lengths of every remainder do. */
-export const endsInNan = (dtype: DType, length: number): boolean => isComputeFloat(dtype) && length > 35;
+export const endsInNan = (dtype: DType, length: number): boolean =>
+  isComputeFloat(dtype) && length > 35 && length < 60;

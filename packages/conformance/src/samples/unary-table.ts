@@ -13,6 +13,7 @@ import {
   type Shape,
 } from "@mp/graph";
 import * as ops from "@mp/graph/ops";
+import { drawSome } from "../draw-some.js";
 import { type Draws, generate, hostData, integerExtremes, randomData, specialValues } from "../host-data.js";
 import { anyElements } from "./axis-data.js";
 import { farCast } from "./far-rows.js";
@@ -49,7 +50,7 @@ const INTEGERS: Readonly<Partial<Record<DType, readonly number[]>>> = {
 
 type Values = (dtype: ComputeDType) => readonly number[];
 
-/** The extremes of an integer dtype, together and as vectors of one extreme for an engine's wide registers. */
+/** All extremes of an integer dtype in a vector, and vectors that repeat one extreme, for engines' wide registers. */
 function extremes<K extends Op>(
   dtype: DType,
   variants: readonly OpAttributes[K][],
@@ -86,6 +87,9 @@ function unaryValues<K extends Op>(
       values: variants.flatMap((attributes) => [
         sample(attributes, special),
         ...(isNumber ? [sample(attributes, randomData(draws, [257], ...range))] : []),
+        ...drawSome(draws.random, numbers, 3).map((number) =>
+          sample(attributes, hostData(draws.dtype, [number])),
+        ),
       ]),
       shapes: SHAPES.map((shape) =>
         sample(
@@ -261,7 +265,7 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
   Clip: {
     samples: (draws) => {
       const float = isComputeFloat(draws.dtype);
-      const limits = [{ min: 2, max: 5 }, { min: 3 }, { max: 3 }, {}, { min: 3, max: 3 }];
+      const limits = [{ min: 2, max: 5 }, { min: 3 }, { max: INFINITE }, { min: -INFINITE, max: 3 }, {}];
       const numbers = float ? farValues(draws.dtype) : (INTEGERS[draws.dtype] ?? []);
       return {
         values: limits.map((attributes) => sample(attributes, hostData(draws.dtype, numbers))),
@@ -312,7 +316,7 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
     rare: [moveSubnormals({}, [5, 7])],
   },
   Cast: {
-    // Values have separate cases; here only shapes, with a target that every dtype converts to.
+    // Other cases test the values of casts. These test only shapes, with a target that every dtype converts to.
     samples: ({ dtype }) => ({
       shapes: SHAPES.map((shape) =>
         sample({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, countUp(dtype, shape)),

@@ -26,9 +26,9 @@ import { integerCastCases } from "../cases/integers/casts.js";
 import { integerMovementCases } from "../cases/integers/movement.js";
 import { integerReductionCases } from "../cases/integers/reductions.js";
 import { opCases } from "../cases/kinds/op-cases.js";
-import { largeCases } from "../cases/large.js";
 import { leakCases } from "../cases/leaks.js";
 import { lifecycleCases } from "../cases/lifecycle.js";
+import { loopBodyCases } from "../cases/loop-bodies.js";
 import { loopCases } from "../cases/loops.js";
 import { manifestCases } from "../cases/manifest.js";
 import { nanCases } from "../cases/nan.js";
@@ -36,10 +36,13 @@ import { nonFiniteConvolutionCases } from "../cases/non-finite-convolution.js";
 import { orderCases } from "../cases/order.js";
 import { orderDisposalCases } from "../cases/order-disposal.js";
 import { orderScriptCases } from "../cases/order-scripts.js";
+import { outsideCases } from "../cases/outside.js";
+import { publicBugCases } from "../cases/public-bugs.js";
 import { randomCases } from "../cases/random.js";
 import { rareCases } from "../cases/rare/rare-cases.js";
 import { repeatedRunCases } from "../cases/repeated-runs.js";
 import { rewriteCases } from "../cases/rewrites/rewrites.js";
+import { scalarSlotCases } from "../cases/scalar-slots.js";
 import { scatterCases } from "../cases/scatter.js";
 import { sizeCases } from "../cases/sizes.js";
 import { stateCases } from "../cases/state.js";
@@ -59,6 +62,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...aliasingChainCases,
   ...stateCases,
   ...stateSafetyCases,
+  ...scalarSlotCases,
   ...constantStateCases,
   ...inPlaceCases,
   ...orderCases,
@@ -80,13 +84,14 @@ export const allCases: readonly ConformanceCase[] = [
   ...integerCastCases,
   ...integerMovementCases,
   ...scatterCases,
+  ...outsideCases,
   ...fusionCases,
   ...loopCases,
+  ...loopBodyCases,
   ...rareCases,
   ...axisCases,
   ...optionCases,
   ...integerDivisionCases,
-  ...largeCases,
   ...sizeCases,
   ...tailCases,
   ...equalSideCases,
@@ -100,6 +105,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...imageCases,
   ...determinismCases,
   ...leakCases,
+  ...publicBugCases,
 ];
 
 const ID = /^[a-z-]+\/[A-Za-z0-9-]+\/[a-z0-9-]+$/;

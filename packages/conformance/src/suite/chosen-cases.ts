@@ -8,7 +8,7 @@ export interface CaseOptions {
    * list, possibly with your own cases.
    */
   readonly cases?: "suite" | "all" | readonly ConformanceCase[];
-  /** `trainingCases` of `@mp/conformance/training`; with `cases: "suite"` only the suite's run. Default none. */
+  /** `trainingCases` of `@mp/conformance/training`; `cases: "suite"` runs only some of them. Default none. */
   readonly training?: readonly ConformanceCase[];
 }
 
@@ -20,7 +20,7 @@ export function chooseCases({ cases = "suite", training = [] }: CaseOptions): re
   return [...(cases === "all" ? allCases : cases), ...training];
 }
 
-/** Dtypes of a kind can replace each other, except the first dtype of an operator, which has most samples. */
+/** Dtypes by kind. Dtypes of one kind can replace each other, except an operator's first, which has most samples. */
 const KINDS: readonly (readonly string[])[] = [
   ["f32"],
   ["f16", "bf16"],
@@ -55,11 +55,11 @@ function hash(text: string): number {
   return sum;
 }
 
-/** Chooses one of the dtypes by a hash of the claim, so that all claims together have all of them. */
+/** Chooses one of the dtypes by a hash of the claim, so that every dtype occurs in some claims. */
 const inTurn = (claim: string, dtypes: readonly string[]): string | undefined =>
   dtypes[hash(claim) % dtypes.length];
 
-/** The dtypes of a claim that each `Keep` keeps; the first dtype has most samples. */
+/** The dtypes of a claim that each value of `Dtypes` keeps. */
 const choices: Readonly<
   Record<Dtypes, (claim: string, dtypes: readonly string[]) => readonly (string | undefined)[]>
 > = {
@@ -79,7 +79,7 @@ const choices: Readonly<
   ],
 };
 
-/** The cases that the suite keeps of a list that has all dtypes of each claim. */
+/** Returns the cases that the suite keeps. The list must have every dtype of each claim. */
 export function inSuite(cases: readonly ConformanceCase[]): readonly ConformanceCase[] {
   const dtypes = new Map<string, string[]>();
   for (const { id } of cases) {

@@ -8,9 +8,9 @@ import { type CaseOptions, chooseCases } from "./chosen-cases.js";
 export interface ConformanceOptions extends CaseOptions {
   /** Creates a backend; called more than once. */
   readonly factory: Factory;
-  /** Cases that fail for a reason outside of the backend, by id, with the reason. One that passes fails the run. */
+  /** Cases that fail for a reason outside of the backend, by id. An entry whose case passes fails the run. */
   readonly knownFailures?: KnownFailures;
-  /** Seed of all random data, which messages print; default 1. */
+  /** Seed of all random data; failure messages include it. Default 1. */
   readonly seed?: number;
   /** Time limit for each case; default 60 000. */
   readonly timeoutMs?: number;

@@ -22,7 +22,7 @@ const exactUpToZero: Ceiling = { ...exact, signedZero: false };
 /** Ceiling of ops that IEEE 754 rounds correctly; engines that divide by multiplying are one ulp off. */
 const rounded: Ceiling = { f32: 1, f16: 1, bf16: 1, floor: 0, signedZero: true };
 
-/** Ceiling of functions of one element. Halves are computed in f32 and rounded once, so at most one ulp off. */
+/** Ceiling of functions of one element. f16 and bf16 are computed in f32 and rounded once, so at most one ulp off. */
 const smooth = (f32: Ulp, floor = 0): Ceiling => ({ f32, f16: 1, bf16: 1, floor, signedZero: false });
 /** Ceiling of sums of terms of one sign, in any order, in f32; errors grow with their length. */
 const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero: false });
@@ -31,7 +31,7 @@ const sum = (f32: Ulp): Ceiling => ({ f32, f16: 1, bf16: 1, floor: 0, signedZero
 const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   Sign: exactUpToZero,
   Reciprocal: rounded,
-  // Near the smallest normal number: an approximation may give anything for a subnormal result.
+  // The floor is near the smallest normal number, since an approximation may give anything for a subnormal result.
   Exp: smooth(4, 2 ** -120),
   Log: smooth(4, 2 ** -4),
   Sqrt: rounded,
@@ -50,7 +50,7 @@ const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   Pow: smooth(16, 2 ** -120),
   Min: exactUpToZero,
   Max: exactUpToZero,
-  // Means of values of mixed sign, by shares whose exponents carry the error of a sum.
+  // Weighted means of values of mixed sign. The weights are exponentials of sums, and so carry the errors of the sums.
   Attention: smooth(64, 1),
   AttentionGradient: smooth(64, 1),
   ReduceMax: exactUpToZero,
@@ -66,13 +66,13 @@ const ceilings: Readonly<Partial<Record<Op, Ceiling>>> = {
   NegativeLogLikelihoodLoss: smooth(16, 1),
   LayerNormalization: smooth(16, 1),
   RMSNormalization: smooth(16, 2 ** -4),
-  // Two sums over a channel, and means of mixed sign cancel.
+  // Two sums over a channel; terms of mixed sign cancel in the mean.
   BatchNormalization: smooth(64, 1),
-  // `none` moves bits; for the other reductions sums are tested where every order gives the same result.
+  // `none` only moves bits; other reductions are tested on data whose sums do not depend on the order.
   ScatterElements: sum(2),
   ScatterND: sum(2),
   Range: smooth(2, 1),
-  // Sums where windows overlap.
+  // Gradients are summed where windows overlap.
   MaxPoolGradient: smooth(4, 1),
   BatchNormalizationGradient: smooth(64, 1),
 };

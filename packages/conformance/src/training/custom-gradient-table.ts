@@ -100,7 +100,7 @@ export const CUSTOM_GRADIENTS: readonly CustomGradientSample[] = [
       ),
     value: Math.exp,
     pulled: (x, g) => 3 * g * Math.exp(x),
-    // The gradient of the result is the rule's.
+    // The rule is also the derivative of `result`, hence the second factor of 3.
     twice: (x, g) => 9 * g * Math.exp(x),
   },
   {

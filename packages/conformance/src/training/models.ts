@@ -1,4 +1,4 @@
-/** Small models of common kinds, for whole runs compared with the oracle's. Weights and data come from a seed. */
+/** Small models of common kinds, for runs that are compared with the oracle's. Weights and data come from a seed. */
 
 import type { LossFunction } from "@mp/core";
 import { elementCount, foldIn, type HostTensor, remat, type Shape, type Tensor, tensor } from "@mp/graph";

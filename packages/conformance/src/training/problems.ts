@@ -16,7 +16,7 @@ export type NoModel = Readonly<Record<never, never>>;
 /** Σ w · x, whose gradient is x; it is computed in f32 under any policy. */
 export const linear: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(mul(w, x));
 
-/** w · x as a matrix product of [1, n] by [n, 1], which policies lower, so that its gradient is xᵀ in the half. */
+/** w · x as a matrix product of [1, n] by [n, 1]. Policies lower it, so the gradient xᵀ is in the half dtype. */
 export const product: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceSum(matMul(w, x));
 
 /** Gradient descent with a power of two as its rate, so that no update rounds while weights are small. */

@@ -1,11 +1,11 @@
 /**
  * Training cases: a scenario runs on the backend under test and on the oracle, and a check compares the two
- * transcripts. The graphs that the oracle compiles show what the scenario needs.
+ * transcripts. The oracle refuses the graphs that the backend's manifest calls unsupported, as the backend must.
  */
-import { type Backend, type BackendManifest, type Graph, MpError } from "@mp/graph";
+import { type Backend, type BackendManifest, MpError } from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import type { CaseContext, ConformanceCase } from "../conformance-case.js";
-import { delegate, observingGraphs } from "../delegate.js";
+import { delegate } from "../delegate.js";
 import { expectCode } from "../expectations.js";
 import { unsupportedGraph } from "../support.js";
 
@@ -17,23 +17,25 @@ export type Scenario<R> = (backend: Backend, tools: ScenarioTools) => Promise<R>
 /** Throws unless `got` is right; `want` is the oracle's result. */
 export type TranscriptCheck<R> = (got: R, want: R, manifest: BackendManifest) => void;
 
-type Played<R> =
-  | { readonly result: R; readonly graphs: readonly Graph[] }
-  | { readonly refusal: string; readonly graphs: readonly Graph[] };
+type Played<R> = { readonly result: R } | { readonly refusal: string };
 
-/** Runs the scenario on the oracle, with the other backend's manifest, so that tracing makes the same decisions. */
+/** Runs the scenario on the oracle with the manifest of the tested backend, so that tracing makes the same decisions. */
 async function playOnOracle<R>(scenario: Scenario<R>, manifest: BackendManifest): Promise<Played<R>> {
   const made: Backend[] = [];
-  const graphs: Graph[] = [];
   const create = async (): Promise<Backend> => {
-    const backend = delegate(await reference(), { manifest });
-    made.push(backend);
-    return observingGraphs(backend, graphs);
+    const oracle = await reference();
+    const compile: Backend["compile"] = async (graph, options) => {
+      const reason = unsupportedGraph(manifest, graph);
+      if (reason !== undefined) throw new MpError("MP_UNSUPPORTED", reason);
+      return oracle.compile(graph, options);
+    };
+    made.push(oracle);
+    return delegate(oracle, { manifest, compile });
   };
   try {
-    return { result: await scenario(await create(), { create }), graphs };
+    return { result: await scenario(await create(), { create }) };
   } catch (error) {
-    if (MpError.is(error, "MP_UNSUPPORTED")) return { refusal: error.message, graphs };
+    if (MpError.is(error, "MP_UNSUPPORTED")) return { refusal: error.message };
     throw error;
   } finally {
     for (const backend of made) await backend.dispose();
@@ -57,10 +59,7 @@ export function scenarioCase<R>(
     id,
     unsupported: async (manifest) => {
       const run = await oracle(manifest);
-      if ("refusal" in run) return run.refusal;
-      return run.graphs
-        .map((graph) => unsupportedGraph(manifest, graph))
-        .find((reason) => reason !== undefined);
+      return "refusal" in run ? run.refusal : undefined;
     },
     refuses: async (backend, { create }) => {
       await expectCode("MP_UNSUPPORTED", "training that the manifest calls unsupported", () =>

@@ -10,7 +10,7 @@ import { expectThat, fail } from "../expectations.js";
 export interface Session<P, B, M> {
   readonly training: Trainer<P, B, M>;
   readonly state: State;
-  /** Every slot of the training state, except the window that accumulates microbatches. */
+  /** Reads every slot of the training state, except those in which microbatches accumulate. */
   readonly snapshot: () => Promise<Tensors>;
 }
 
@@ -41,7 +41,7 @@ export async function withTrainer<P, B, M, R>(
 export const isTransactional = (slot: string): boolean =>
   /^(master|optimizer|model|ema|applied|frozen)(\/|$)/.test(slot);
 
-/** @throws unless the slots that must not move have the same bits before and after */
+/** @throws unless each slot for which `moves` is false has the same bits before and after */
 export function expectUnmoved(
   after: Tensors,
   before: Tensors,

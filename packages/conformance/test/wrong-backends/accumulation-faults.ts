@@ -1,4 +1,4 @@
-/** Sums that accumulate in the half although the manifest says f32, and results that sums in a half cannot give. */
+/** Sums that accumulate in the half dtype although the manifest says f32, and results that no such sums can give. */
 
 import { ADDING_OPS, type AddingOp, type HalfDType, type HostTensor, isHalf } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
@@ -12,13 +12,15 @@ import type { WrongBackend } from "./wrong-backend.js";
 const HALVES = ["f16", "bf16"] as const;
 
 const inF32: Accumulation = { default: { f32: "f32", f16: "f32", bf16: "f32" } };
-/** Declares that the given operators accumulate halves in the half. */
+/** Declares that the given operators accumulate f16 and bf16 in the same dtype. */
 export const inHalves = (ops: readonly AddingOp[]): Accumulation => ({
   ...inF32,
   ops: Object.fromEntries(ops.map((op) => [op, { f16: "f16", bf16: "bf16" }])),
 });
 
-/** Behaviors of the group `summation` that must fail in both halves; any other behavior of the operator may fail. */
+/**
+ * Behaviors of the group `summation` that must fail in both half dtypes; any other behavior of the operator may fail.
+ */
 const wrongSums = (
   op: AddingOp,
   behaviours: readonly string[],
@@ -30,7 +32,7 @@ const wrongSums = (
   message: new RegExp(`\\b${op} in (f16|bf16)\\b`),
 });
 
-/** Changes a result if it is a half. */
+/** Changes a result of a half dtype. */
 const inHalf =
   (change: (sum: number, half: HalfDType) => number) =>
   (result: HostTensor): HostTensor => {
@@ -72,14 +74,14 @@ const forms: Readonly<Partial<Record<AddingOp, readonly string[]>>> = {
 /** Operators for which the oracle adds several terms before it stores the sum, so that f16 reaches 2500. */
 const MULTIPLYING = ["MatMul", "Gemm", "Conv", "ConvTranspose", "ConvWeightGradient"] as const;
 
-/** One operator accumulates in the half, but the manifest declares f32. */
+/** One operator accumulates in the half dtype, but the manifest declares f32. */
 const hidden = (op: AddingOp): WrongBackend => ({
   fault: `${op} accumulates in the half, and the manifest says f32`,
   factory: async () => halfSumsBackend(inHalves([op]), { accumulate: inF32 }),
   ...wrongSums(op, [BESIDE, ...(MULTIPLYING.some((one) => one === op) ? [] : (forms[op] ?? []))]),
 });
 
-/** The operator adds halves one by one, and stalls when adding 0.5 no longer changes the sum. */
+/** The operator adds f16 and bf16 numbers one by one, and stalls when adding 0.5 no longer changes the sum. */
 const stalling = (op: AddingOp): WrongBackend => ({
   fault: `sums of halves stall in ${op}, and the manifest says f32`,
   factory: () =>
@@ -92,7 +94,7 @@ const stalling = (op: AddingOp): WrongBackend => ({
   ...wrongSums(op, forms[op] ?? []),
 });
 
-/** The operator accumulates in the half for one form of its operands. */
+/** The operator accumulates in the half dtype for one form of its operands. */
 const hiddenForm = (
   fault: string,
   op: AddingOp,
@@ -106,7 +108,7 @@ const hiddenForm = (
 
 const stacked = (a: HostTensor, b: HostTensor): boolean => a.shape.length > 2 || b.shape.length > 2;
 
-/** The manifest declares sums in the half, but no such sums can give the results. */
+/** The manifest declares sums in the half dtype, but no such sums can give the results. */
 const beyond = (fault: string, change: (sum: number) => number): WrongBackend => ({
   fault: `declared sums in the half are ${fault}`,
   factory: () =>

@@ -53,19 +53,36 @@ const inTurn = (x: HostTensor, heads: number): HostTensor => {
   return evaluateNode("Gather", [x, places], { axis: 1 })[0] as HostTensor;
 };
 
-/** Rounds the scores and the probabilities to the half. */
-const inHalf: HostKernel<"Attention"> = changed((inputs, attributes) => {
-  const [query, key, value, mask] = inputs;
-  const { scale, isCausal, softcap } = attributes;
-  const isPlain = mask === undefined && !isCausal && softcap === 0 && query.shape[1] === key.shape[1];
-  if (!isHalf(query.dtype) || !isPlain || query.shape.includes(0) || key.shape.includes(0))
-    return of(inputs, attributes);
-  const turned = evaluateNode("Transpose", [key], { perm: [0, 1, 3, 2] });
-  const scores = evaluateNode("MatMul", [query, ...turned], {});
-  const scaled = evaluateNode("Mul", [...scores, hostData(query.dtype, [scale], [])], {});
-  const shares = evaluateNode("Softmax", scaled, { axis: 3 });
-  return evaluateNode("MatMul", [...shares, value], {});
-});
+/** Rounds the probabilities to the half dtype; scores too, unless they are in f32. */
+const inHalf = (scoresIn?: "f32"): HostKernel<"Attention"> =>
+  changed((inputs, attributes) => {
+    const [query, key, value, mask] = inputs;
+    const { dtype } = query;
+    const { scale, isCausal, softcap } = attributes;
+    const isPlain = mask === undefined && !isCausal && softcap === 0 && query.shape[1] === key.shape[1];
+    if (!isHalf(dtype) || !isPlain || query.shape.includes(0) || key.shape.includes(0))
+      return of(inputs, attributes);
+    const within = scoresIn ?? dtype;
+    const [left, right] = [query, key].map((x) => evaluateNode("Cast", [x], { to: within })[0] as HostTensor);
+    const turned = evaluateNode("Transpose", [right as HostTensor], { perm: [0, 1, 3, 2] });
+    const scores = evaluateNode("MatMul", [left as HostTensor, ...turned], {});
+    const scaled = evaluateNode("Mul", [...scores, hostData(within, [scale], [])], {});
+    const shares = evaluateNode("Softmax", scaled, { axis: 3 });
+    return evaluateNode("MatMul", [...evaluateNode("Cast", shares, { to: dtype }), value], {});
+  });
+
+/** Rounds a mask of numbers to the dtype of the queries. */
+const roundedMask: HostKernel<"Attention"> = changed(([query, key, value, mask], attributes) =>
+  of(
+    mask?.dtype === "f32"
+      ? [query, key, value, ...evaluateNode("Cast", [mask], { to: query.dtype })]
+      : [query, key, value, mask],
+    attributes,
+  ),
+);
+
+const inHalves = (behaviour: string): readonly string[] =>
+  cases(behaviour).filter((id) => !id.includes("-f32"));
 
 export const attentionFaults: readonly WrongBackend[] = [
   fault(
@@ -139,12 +156,16 @@ export const attentionFaults: readonly WrongBackend[] = [
     cases("a-query-that-attends-to-nothing"),
     ["no-elements"],
   ),
+  fault("attention computes its softmax in the half", inHalf(), inHalves("scores-are-not-rounded"), ["."]),
   fault(
-    "attention computes its softmax in the half",
-    inHalf,
-    cases("scores-are-not-rounded").filter((id) => !id.includes("-f32")),
+    "attention rounds its shares to the half",
+    inHalf("f32"),
+    inHalves("shares-and-masks-are-not-rounded"),
     ["."],
   ),
+  fault("attention rounds its mask to the half", roundedMask, inHalves("shares-and-masks-are-not-rounded"), [
+    ".",
+  ]),
   {
     fault: "the gradient of attention has no softcap",
     factory: () =>

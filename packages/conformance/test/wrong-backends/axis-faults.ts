@@ -37,7 +37,7 @@ const backwards =
 const count = (numbers: readonly number[], isCounted: (number: number) => boolean): number =>
   numbers.filter(isCounted).length;
 
-const GROUPS = ["op", "large", "size", "reduce", "rare", "axis", "option", "integer", "image"];
+const GROUPS = ["op", "size", "reduce", "rare", "axis", "option", "integer", "image"];
 const fault = <K extends Op>(
   name: string,
   op: K,

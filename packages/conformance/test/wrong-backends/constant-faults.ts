@@ -101,6 +101,20 @@ export const constantFaults: readonly WrongBackend[] = [
     axes: ["constant"],
     named: ["constant/state/is-not-written"],
   },
+  {
+    fault: "a binding that commits when applied replaces a constant",
+    factory: async () => {
+      const backend = await reference();
+      return delegate(backend, {
+        compile: (graph, options = {}) => {
+          const bindings = options.bindings?.filter(({ commit }) => commit !== "when-applied") ?? [];
+          return backend.compile(graph, { ...options, bindings });
+        },
+      });
+    },
+    axes: ["constant"],
+    named: ["constant/state/is-not-written"],
+  },
 ];
 
 function zeros(value: HostTensor): HostTensor {

@@ -178,7 +178,7 @@ const table: readonly SideFault[] = [
   },
 ];
 
-const AXES = ["op", "integer", "size", "large", "reduce", "summation", "rare", "tail", "equal-sides"];
+const AXES = ["op", "integer", "size", "reduce", "summation", "rare", "tail", "equal-sides"];
 
 /** Faults that only cases with equal sides detect. */
 export const equalSideFaults: readonly WrongBackend[] = table.map(

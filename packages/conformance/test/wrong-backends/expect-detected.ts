@@ -1,9 +1,13 @@
 /**
  * The suite is only as good as the faults that it detects: every deliberately wrong backend fails the cases that name
- * its fault, and no others except known consequences of the fault.
+ * its fault, and no others except known consequences of the fault. It fails the former at the tolerance that engines
+ * declare, too.
  */
+import type { Backend } from "@mp/graph";
+import { libraryTolerance } from "@mp/graph/backend";
 import { expect, it } from "vitest";
 import type { ConformanceCase } from "../../src/conformance-case.js";
+import { delegate } from "../../src/delegate.js";
 import { inAnyOrder, randomSource } from "../../src/random-source.js";
 import { caseGroup, chooseCases } from "../../src/suite/chosen-cases.js";
 import { type ConformanceOptions, runConformance } from "../../src/suite/run-conformance.js";
@@ -31,6 +35,15 @@ export async function failures(options: ConformanceOptions): Promise<readonly st
 const drawnSeed = process.env["MP_SOAK_SEED"];
 const OTHERS = drawnSeed === undefined ? 3 : 40;
 
+/** The backend, if it declares to be exact, with the tolerance that backends are told to declare. */
+async function atLibraryTolerance(factory: WrongBackend["factory"]): Promise<Backend> {
+  const backend = await factory();
+  const { tolerance } = backend.manifest;
+  const { default: own, ...ofOps } = tolerance;
+  const declared = own.f32 === 0 ? { ...libraryTolerance, ...ofOps } : tolerance;
+  return delegate(backend, { manifest: { ...backend.manifest, tolerance: declared } });
+}
+
 /** One test for each wrong backend. */
 export function expectDetected(faults: readonly WrongBackend[]): void {
   it.each(faults.map((wrong) => [wrong.fault, wrong] as const))(
@@ -49,6 +62,10 @@ export function expectDetected(faults: readonly WrongBackend[]): void {
         ({ id }) => !named.includes(id) && !consequences.some((pattern) => pattern.test(id)),
       );
       expect(astray.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);
+      const recommended = await runConformance({ factory: () => atLibraryTolerance(factory), cases: naming });
+      expect(recommended.outcomes.filter(({ status }) => status !== "failed").map(({ id }) => id)).toEqual(
+        [],
+      );
       if (message !== undefined) {
         const unlike = failed.filter(({ detail }) => !message.test(detail));
         expect(unlike.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);

@@ -8,7 +8,7 @@ type Round = (x: number) => number;
 const roundingOf = ({ dtype }: HostTensor): Round | undefined =>
   isHalf(dtype) ? (x) => decode(dtype, encode(dtype, x)) : undefined;
 
-/** The oracle's kernel, except that `sums` computes the elements of halves. */
+/** The oracle's kernel, except that `sums` computes the elements of half dtypes. */
 function inHalves<K extends Op>(
   op: K,
   sums: (
@@ -43,7 +43,7 @@ function product(
   });
 }
 
-/** Computes products in the half where `isWrong` says so. */
+/** Computes products in the half dtype where `isWrong` says so. */
 export const halfMatMul = (isWrong: (a: HostTensor, b: HostTensor) => boolean): HostKernel<"MatMul"> => {
   const kernel = inHalves("MatMul", ([a, b], _, round, shape) => {
     const [x, y] = [a, b] as [HostTensor, HostTensor];

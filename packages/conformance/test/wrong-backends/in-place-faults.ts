@@ -89,12 +89,15 @@ async function throughArray(
   });
   const array = new Float32Array(end);
   for (const { value, start } of places) array.set(value.data, start);
-  await changed(change, array);
-  const next = places.map(({ name, value, start }): [string, HostTensor] => [
-    name,
-    { ...value, data: array.slice(start, start + value.data.length) },
-  ]);
-  await store(state, Object.fromEntries(next));
+  try {
+    await changed(change, array);
+  } finally {
+    const next = places.map(({ name, value, start }): [string, HostTensor] => [
+      name,
+      { ...value, data: array.slice(start, start + value.data.length) },
+    ]);
+    await store(state, Object.fromEntries(next));
+  }
 }
 
 const CHANGED = "in-place/group/is-changed-where-it-is-kept";
@@ -131,7 +134,7 @@ export const inPlaceFaults: readonly WrongBackend[] = [
     IN_TURN,
     FAILED,
   ]),
-  fault("the values are those of an earlier change", { load: stale() }, [CHANGED]),
+  fault("the values are those of an earlier change", { load: stale() }, [CHANGED, FAILED]),
   fault("a change does not wait its turn", { inTurn: () => (work) => work() }, [IN_TURN]),
   fault(
     "the failure of a change is lost",

@@ -121,7 +121,7 @@ const foldedInDoubles =
     return [integerData(dtype, [wrap(dtype, value)], attributes.keepdims ? [1] : [])];
   };
 
-const AXES = ["op", "cast", "large", "size", "reduce", "integer", "rare"];
+const AXES = ["op", "cast", "size", "reduce", "integer", "rare"];
 const MOVERS = ["Gather", "Transpose", "Slice", "Concat", "Where", "Pad", "Tile", "Split"] as const;
 const dataPlaces: { readonly [K in (typeof MOVERS)[number]]: readonly number[] } = {
   Gather: [0],

@@ -6,6 +6,7 @@ import { einsumFaults } from "./einsum-faults.js";
 import { emptyAndZeroFaults } from "./empty-and-zero-faults.js";
 import { expectDetected } from "./expect-detected.js";
 import { integerFaults } from "./integer-faults.js";
+import { narrowFaults } from "./narrow-faults.js";
 import { numericFaults } from "./numeric-faults.js";
 import { poolFaults } from "./pool-faults.js";
 import { sizeFaults } from "./size-faults.js";
@@ -13,6 +14,7 @@ import { sizeFaults } from "./size-faults.js";
 describe("a backend whose kernels are wrong", () => {
   expectDetected([
     ...numericFaults,
+    ...narrowFaults,
     ...accumulationFaults,
     ...convolutionFaults,
     ...einsumFaults,

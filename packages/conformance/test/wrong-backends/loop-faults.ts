@@ -1,5 +1,5 @@
 /** Loops that read from, carry to, or put things in the wrong place. */
-import { type HostTensor, zeros } from "@mp/graph";
+import { type Graph, type HostTensor, type Op, zeros } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import { dataOf, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
@@ -18,6 +18,8 @@ interface LoopParts {
   /** The final carries. Default: those that the last step returned. */
   readonly last?: (returned: readonly HostTensor[], before: readonly HostTensor[]) => readonly HostTensor[];
   readonly isReverse?: (reverse: boolean) => boolean;
+  /** The body that is run. Default: the graph's own. */
+  readonly body?: (body: Graph) => Graph;
   readonly invariants?: (invariants: readonly HostTensor[], step: number) => readonly HostTensor[];
 }
 
@@ -53,7 +55,7 @@ const loopWith =
       const own = inputs.slice(carries + sequences);
       const given = [...carry, ...elements, ...(parts.invariants?.(own, step) ?? own)];
       const results = evaluate(
-        body,
+        parts.body?.(body) ?? body,
         Object.fromEntries(body.inputs.map(({ name }, index) => [name, given[index] as HostTensor])),
       );
       const returned = body.outputs.map(({ name }) => results[name] as HostTensor);
@@ -77,6 +79,18 @@ const fault = (name: string, parts: LoopParts, named: readonly string[]): WrongB
 });
 
 const next = (place: number, length: number): number => (place + 1) % length;
+
+const OTHERS: Readonly<Partial<Record<Op, Op>>> = { Round: "Floor", LessOrEqual: "Less", Xor: "Or" };
+
+/** A body with another operator in place of `op`. */
+const exchanged =
+  (op: Op, dtype: string) =>
+  (body: Graph): Graph => ({
+    ...body,
+    nodes: body.nodes.map((node) =>
+      node.op === op && node.inputs[0]?.dtype === dtype ? ({ ...node, op: OTHERS[op] } as typeof node) : node,
+    ),
+  });
 
 export const loopFaults: readonly WrongBackend[] = [
   fault("each step reads the next step's element", { reads: next }, [
@@ -134,9 +148,15 @@ export const loopFaults: readonly WrongBackend[] = [
       "loop/recurrence-f32/forwards",
       "loop/there-and-back-f16/shares-what-both-read",
       "loop/nested-bf16/reads-from-around-both",
-      "loop/einsum-f32/of-an-invariant",
+      "loop/bodies-f32/of-every-operator",
       "op/Scan-f32/passed-through",
       "op/Scan-bool/no-carries",
     ],
   ),
+  ...(["f32 Round", "i64 LessOrEqual", "bool Xor"] as const).map((each) => {
+    const [dtype = "", op = ""] = each.split(" ");
+    return fault(`${op} of ${dtype} is another operator`, { body: exchanged(op as Op, dtype) }, [
+      `loop/bodies-${dtype}/of-every-operator`,
+    ]);
+  }),
 ];

@@ -58,7 +58,7 @@ const castBy =
     ];
   };
 
-/** A sum that is wrong only if both operands are halves of one shape. */
+/** A sum that is wrong only if both operands have a half dtype and one shape. */
 const raisedSum: HostKernel<"Add"> = ([a, b], attributes) => {
   const [x, y] = [a?.data as HostTensor, b?.data as HostTensor];
   const { dtype } = x;
@@ -70,7 +70,7 @@ const raisedSum: HostKernel<"Add"> = ([a, b], attributes) => {
   return [hostData(dtype, sums, x.shape)];
 };
 
-/** Keeps every partial sum in the half, as a kernel without a wider accumulator does. */
+/** Keeps every partial sum in the half dtype, as a kernel without a wider accumulator does. */
 const halfProduct: HostKernel<"MatMul"> = ([a, b], attributes) => {
   const [x, y] = [a?.data as HostTensor, b?.data as HostTensor];
   const [result] = evaluateNode("MatMul", [x, y], attributes) as readonly [HostTensor];
@@ -200,6 +200,25 @@ export const numericFaults: readonly WrongBackend[] = [
       "retry/same-batch/draws-the-same-masks",
     ],
     consequences: [/^random\//, /^op\/RandomBits-/],
+  },
+  {
+    fault: "Where adds its two sides times 1 and 0, so that NaN of the side that is not chosen comes through",
+    factory: () =>
+      oracleWithKernels({
+        Where: afterwards("Where", (result, inputs) => {
+          const others = inputs.slice(1).flatMap((side) => toNumbers(side));
+          return isFloat(result.dtype) && others.some(Number.isNaN)
+            ? hostData(
+                result.dtype,
+                toNumbers(result).map(() => Number.NaN),
+                result.shape,
+              )
+            : result;
+        }),
+      }),
+    axes: ["accumulate"],
+    among: /\/weight\//,
+    named: ["accumulate/weight/equals-the-whole-batch"],
   },
   {
     fault: "≥ is > on integers",

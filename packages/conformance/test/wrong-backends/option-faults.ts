@@ -14,7 +14,7 @@ const instead =
     return evaluateNode(op, inputs, change(attributes, inputs) ?? attributes);
   };
 
-const GROUPS = ["op", "large", "size", "reduce", "rare", "axis", "option", "integer", "image"];
+const GROUPS = ["op", "size", "reduce", "rare", "axis", "option", "integer", "image"];
 
 const fault = <K extends Op>(name: string, op: K, kernel: HostKernel<K>): WrongBackend => ({
   fault: name,

@@ -247,7 +247,7 @@ export const orderFaults: readonly WrongBackend[] = [
     axes: ["order", "lifecycle", "factory"],
     named: ["order/dispose/an-executable-twice-at-once"],
     consequences: [/^order\/dispose\/a-state-and-its-executable-at-once$/],
-    message: /before two disposals, those that had ended when it had/,
+    message: /before two disposals, those that had ended when it had|settles before the first/,
   },
   {
     fault: "a state's disposal does not wait for its runs",

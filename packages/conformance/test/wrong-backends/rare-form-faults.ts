@@ -159,19 +159,7 @@ const lowestBitsOf = (given: Readonly<Record<string, RunInput>>): Record<string,
 const OF_ONE = ["ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceSumSquare"] as const;
 type OfOne = (typeof OF_ONE)[number];
 
-const AXES = [
-  "op",
-  "cast",
-  "large",
-  "size",
-  "reduce",
-  "rare",
-  "axis",
-  "option",
-  "transfer",
-  "integer",
-  "image",
-];
+const AXES = ["op", "cast", "size", "reduce", "rare", "axis", "option", "transfer", "integer", "image"];
 const inFloats = (form: string): readonly string[] =>
   ["f32", "f16", "bf16"].map((dtype) => form.replace("*", dtype));
 

@@ -135,6 +135,7 @@ export const rewriteFaults: readonly WrongBackend[] = [
     axes: ["reduce"],
     among: /\/ReduceLogSumExp[-/]/,
     named: ["reduce/ReduceLogSumExp-f32/nan-beside-infinity"],
+    consequences: [/nan-at-every-position/],
   },
   {
     fault: "what is compiled for a state that ends comes to life",

@@ -9,6 +9,7 @@ import { manyRunsFaults } from "./many-runs-faults.js";
 import { orderFaults } from "./order-faults.js";
 import { programFaults } from "./program-faults.js";
 import { repeatedRunFaults } from "./repeated-run-faults.js";
+import { reportFaults } from "./report-faults.js";
 import { stateFaults } from "./state-faults.js";
 import { viewFaults } from "./view-faults.js";
 
@@ -25,5 +26,6 @@ describe("a backend that is wrong in programs, states, arrays or the order of ca
     ...programFaults,
     ...manyRunsFaults,
     ...manyFaults,
+    ...reportFaults,
   ]);
 });

@@ -249,7 +249,7 @@ const table: readonly SizeFault[] = [
   },
 ];
 
-const AXES = ["op", "large", "size", "reduce", "summation", "finite-check", "integer", "rare", "random"];
+const AXES = ["op", "size", "reduce", "summation", "finite-check", "integer", "rare", "random"];
 
 const at = (
   { threshold, kernels, consequences = [], ...rest }: SizeFault,

@@ -3,7 +3,7 @@ import { reference } from "@mp/graph/reference";
 import { delegate } from "../../src/delegate.js";
 import { evaluateNode } from "./kernels.js";
 
-/** A backend that casts a slot to a half once per executable and keeps the copy, whatever is committed later. */
+/** A backend that casts a slot to a half dtype once per executable and keeps the copy, whatever is committed later. */
 export async function staleCasts(): Promise<Backend> {
   const backend = await reference();
   return delegate(backend, {

@@ -171,7 +171,7 @@ const table: readonly TailFault[] = [
   },
 ];
 
-const AXES = ["op", "integer", "size", "large", "reduce", "summation", "rare", "tail"];
+const AXES = ["op", "integer", "size", "reduce", "summation", "rare", "tail"];
 
 /** Selects the cases in f32, to save time. */
 const inF32 = (ops: readonly Op[]): RegExp => new RegExp(`/(${ops.join("|")})(-f32)?/`);

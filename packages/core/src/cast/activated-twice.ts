@@ -1,11 +1,11 @@
-/** Finds losses of logits whose input has had the activation already: they train slowly and to a worse result. */
+/** Finds losses that expect logits but get the result of a softmax or sigmoid. Such training is slow and ends worse. */
 import { type AnyNode, consumers, type Graph, isNode, producers, type Value } from "@mp/graph";
 
 type Producers = ReadonlyMap<Value, AnyNode>;
 
 /**
- * Finds softmaxes and sigmoids that reach a loss of logits through casts and moves only. The softmax of attention
- * does not match: products follow it.
+ * Finds softmaxes and sigmoids that reach a loss of logits through casts and data movement only. The softmax of
+ * attention does not match, because products follow it.
  */
 export function findActivatedTwice(graph: Graph): readonly AnyNode[] {
   const made = producers(graph);
@@ -31,8 +31,8 @@ interface Source {
 }
 
 /**
- * Follows casts and moves back to the node that computed a value. A given `axis` is followed too; undefined where a
- * move splits or merges it.
+ * Follows casts and data movement back to the node that computed a value, and a given `axis` with it.
+ * Undefined if a reshape splits or merges the axis.
  */
 function findSource(made: Producers, value: Value, axis?: number): Source | undefined {
   const node = made.get(value);
@@ -47,7 +47,7 @@ function findSource(made: Producers, value: Value, axis?: number): Source | unde
   return before === undefined ? undefined : findSource(made, input, before);
 }
 
-/** The input axis that a reshape keeps as `axis`: it has the same size, and as many elements follow it. */
+/** The input axis that a reshape keeps as `axis`: of equal size, with an equal product of the sizes after it. */
 function axisBefore(before: readonly number[], after: readonly number[], axis: number): number | undefined {
   const size = (shape: readonly number[]): number => shape.reduce((product, each) => product * each, 1);
   const position = before.findIndex(

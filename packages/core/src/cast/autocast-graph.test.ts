@@ -420,7 +420,7 @@ describe("dangers that an op's name does not show", () => {
 });
 
 describe("constants", () => {
-  /** Softmax of masked scores; with `ends: "product"`, a product that reads the masked scores in the half. */
+  /** Softmax of masked scores; with `ends: "product"`, a product that reads the masked scores in the half dtype. */
   const masked = (value: number, ends: "softmax" | "product" = "softmax"): Graph =>
     graphOf({ w: [4, 4] }, { x: [4, 4], keep: { dtype: "bool", shape: [4, 4] } }, ({ w, x, keep }) =>
       scope("attention", () => {
@@ -440,6 +440,20 @@ describe("constants", () => {
           node: "attention/Where",
           scope: "attention",
           line: expect.stringContaining("autocast-graph.test.ts"),
+          remedies: [{ option: "policy", value: { scopes: { attention: { MatMul: "f32" } } } }],
+        }),
+      }),
+    );
+  });
+
+  it("are no masks where they are above 0", () => {
+    const large = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => matMul(mul(matMul(x, w), 1e6), w));
+    const policy = mixedFloat16Policy.with({ ops: { Mul: "low" } });
+    expect(() => autocastGraph(large, policy)).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/has no finite value in f16.*; make it smaller; or keep it in f32/),
+        details: expect.objectContaining({
+          remedies: [{ option: "policy", value: { ops: { Mul: "f32" } } }],
         }),
       }),
     );
@@ -490,7 +504,7 @@ describe("constants", () => {
         const cast = autocastGraph(graph, policy);
         const softmaxes = dtypes(cast).filter((text) => text.startsWith("Softmax"));
         expect(softmaxes, `${name} ${policy}`).toEqual(["Softmax f32"]);
-        // The smallest f32 is in the graph as f32 alone.
+        // The graph has the smallest f32 number only in f32.
         expect(printGraph(cast), name).not.toMatch(/Constant\(\) \{value=(f16|bf16)\[\]\((64512|65408)\)/);
       }
   });
@@ -515,7 +529,7 @@ describe("constants", () => {
   });
 
   it("are rounded once, from the number that was written", () => {
-    // By way of f32 this number is a tie and rounds to 1 (0x3c00).
+    // Rounded to f32 first, this number becomes a tie of f16 and rounds to 1 (0x3c00).
     const number = 1 + 2 ** -11 + 2 ** -40;
     const graph = graphOf({ w: [4, 4] }, { x: [4, 4] }, ({ w, x }) => mul(matMul(x, w), number));
     expect(half(graph)).toContain(`Constant() {value=f16[](${0x3c01}) literal=${number}}`);

@@ -33,10 +33,11 @@ export interface InsertedCast {
 }
 
 /**
- * Inserts the policy's casts into the graph, one for each value, dtype and checkpoint segment. With float32 and in
- * manual mode only results are cast. All of the user's casts stay, even those that became no-ops.
- * @throws MP_OUT_OF_RANGE for a finite constant that is not finite in the half that would read it, naming node, scope,
- *   line and remedy; MP_UNSUPPORTED if the backend does not support the policy's half at all
+ * Inserts the policy's casts into the graph, one for each value, dtype and `remat` segment. With float32 and in manual
+ * mode only results are cast. All of the user's casts stay, even those that became no-ops.
+ * @throws MP_OUT_OF_RANGE for a finite constant that is not finite in the half dtype that would read it, naming node,
+ *   scope, line and remedy, which `details.remedies` holds for `withRemedies`; MP_UNSUPPORTED if the backend does not
+ *   support the policy's half dtype at all
  */
 export function autocastGraph(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): Graph {
   const plan = planCasts(graph, policy, options);
@@ -45,7 +46,8 @@ export function autocastGraph(graph: Graph, policy: CastingPolicy, options: Cast
     .flatMap(lintNodes)
     .find(({ severity }) => severity === "error");
   if (fatal !== undefined) {
-    const { message, remedy, ...details } = fatal;
+    const { message, remedy, changes, ...at } = fatal;
+    const details = { ...at, remedies: [{ option: "policy", value: changes }] };
     throw new MpError("MP_OUT_OF_RANGE", `autocast: ${message}; ${remedy}`, { details });
   }
   return cast.graph;
@@ -74,7 +76,7 @@ class Rewriter {
   readonly #needs = new Map<Value, Set<DType>>();
   /** Inserted casts by the value that they cast, then by `castKey`. */
   readonly #casts = new Map<Value, Map<string, Value>>();
-  /** The half-precision value that an f32 value was widened from; a cast back to that half reads it instead. */
+  /** For each f32 value that was cast from f16 or bf16, the original value: a cast back to its dtype reuses it. */
   readonly #narrow = new Map<Value, Value>();
   readonly #producers = new Map<Value, AnyNode>();
   readonly #inputNames = new Map<Value, string>();
@@ -134,7 +136,7 @@ class Rewriter {
     }
     const [source] = inputs;
     const [result] = node.outputs;
-    // A parameter kept in a half: each reader takes it in its own dtype.
+    // A parameter kept in a half dtype: each reader takes it in its own dtype.
     if (this.#storedInHalf.has(node) && source !== undefined && result !== undefined) {
       this.#copy.replace(node, inputs);
       return;
@@ -145,7 +147,7 @@ class Rewriter {
     }
   }
 
-  /** Casts the body of a scan. A carry keeps one dtype over all steps; other inputs have their dtype outside. */
+  /** Casts the body of a scan. A carry keeps one dtype over all steps; other inputs keep their dtype from outside. */
   #rewriteScan(node: GraphNode<"Scan">, inputs: readonly Value[], origin: Origin): void {
     const { policy, options, weak } = this.#plan;
     const { body } = node.attributes;
@@ -184,8 +186,8 @@ class Rewriter {
   }
 
   /**
-   * Casts a value to a dtype right before its first use and not where it is made. Otherwise the halves of all
-   * parameters would be live from the start, and a widened activation takes more memory than its half.
+   * Casts a value to a dtype right before its first use and not where it is made. Otherwise the f16 or bf16 copies of
+   * all parameters would be live from the start, and widened activations for longer.
    */
   #valueIn(value: Value, dtype: ComputeDType | undefined, origin: Origin, before: string): Value {
     const constants = this.#constants.get(value);
@@ -211,12 +213,12 @@ class Rewriter {
   }
 }
 
-/** Prefixes the names in a cast of a scan's body with the scan's name. */
+/** Prefixes the node names of a cast in a scan's body with the scan's name. */
 function within({ name }: GraphNode, { value, before, ...rest }: InsertedCast): InsertedCast {
   return { value: `${name}/${value}`, ...rest, before: `${name}/${before}` };
 }
 
-/** Key of a cast by dtype and checkpoint segment: a recomputed value must not read a cast that was freed. */
+/** Key of a cast: its dtype and `remat` segment, because a recomputed value must not read a cast that was freed. */
 function castKey(dtype: DType, { segment }: Origin): string {
   return `${dtype} ${segment ?? ""}`;
 }

@@ -10,23 +10,25 @@ import {
   withoutLines,
 } from "@mp/graph/internal";
 import { cast } from "@mp/graph/ops";
+import { expandedFor } from "../quantize/plan-products.js";
+import { quantizeProducts, type RecipeContext } from "../quantize/quantize-products.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";
 import type { CastOptions } from "./plan.js";
 import { type CastingPolicy, lowDType } from "./policy.js";
 
-export interface AutocastOptions extends CastOptions {
+export interface AutocastOptions extends CastOptions, RecipeContext {
   /** Called with the decisions and their reasons each time the function is traced. */
   readonly report?: (report: CastReport) => void;
 }
 
 /**
- * Applies a casting policy to a function. Works inside any trace; differentiate the result, not `fn`. Inside a function
- * that is itself under a policy, the inner policy decides for its region: `autocast(head, float32Policy)`. Parameters
- * (of the enclosing trace) and numbers take the dtype of the other operand. Parameters kept in a half look like f32
- * tensors to the function and are read without a cast wherever that half is needed. A `cast` inside is never changed,
- * even one to the tensor's own dtype: it marks where that dtype begins.
+ * Applies a casting policy to a function. Works inside any trace; differentiate the result, not `fn`. Where calls nest,
+ * the inner policy decides for the inner function: `autocast(head, float32Policy)`. Parameters (of the enclosing trace)
+ * and numbers take the dtype of an operator's other operand. Parameters kept in a half dtype look like f32 tensors to
+ * the function and are read without a cast wherever that half dtype is needed. A `cast` call in `fn` is never changed,
+ * even to the dtype that the tensor already has: it marks where that dtype begins.
  * @throws MP_OUT_OF_RANGE, MP_UNSUPPORTED as `autocastGraph`, when the function is called
  */
 export function autocast<A extends readonly unknown[], R>(
@@ -34,22 +36,35 @@ export function autocast<A extends readonly unknown[], R>(
   policy: CastingPolicy,
   options: AutocastOptions = {},
 ): (...args: A) => R {
-  checkOptions("autocast", options, { manifest: true, report: true });
+  checkOptions("autocast", options, {
+    manifest: true,
+    recipe: true,
+    report: true,
+    key: true,
+    encodes: true,
+  });
+  const { recipe, key, encodes } = options;
   return (...args) => {
     const builder = currentBuilder("autocast");
     const traced = traceInto([], () => {
       if (lowDType(policy) !== undefined) pinCasts(currentBuilder("autocast"));
       return fn(...(policy.compute === "manual" ? args : (widenArgument(args, builder) as A)));
     });
-    const region = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
+    const opened = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
+    const region = recipe === undefined ? opened : { ...opened, graph: expandedFor(opened.graph, recipe) };
     options.report?.(explainCasts(region.graph, policy, options));
     const graph = withBodies(dropIdleCasts)(autocastGraph(region.graph, policy, options));
-    const settled = inlineTraced({ ...region, graph }, [], (origin) => ({ ...origin, castSettled: true }));
+    const cast = { ...region, graph };
+    const quantized = recipe === undefined ? cast : quantizeProducts(cast, { recipe, key, encodes });
+    const settled = inlineTraced(quantized, [], ({ castSettled = "policy", ...origin }) => ({
+      ...origin,
+      castSettled,
+    }));
     return settled as R;
   };
 }
 
-/** Gives f32 tensors in place of parameters that are kept in a half. An argument that is not a tree passes through. */
+/** Gives f32 tensors in place of parameters that are kept in a half dtype. Other arguments than trees pass through. */
 function widenArgument(argument: unknown, outer: GraphBuilder): unknown {
   if (isTensor(argument)) {
     if (argument.dtype === "f32" || !isComputeFloat(argument.dtype)) return argument;

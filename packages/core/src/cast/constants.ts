@@ -1,4 +1,4 @@
-/** Converts constants when the graph is rewritten: rounded once from the original numbers, not cast while it runs. */
+/** Converts constants when the graph is rewritten. They are rounded once from the original numbers, without a cast. */
 import {
   type ComputeDType,
   decodeArray,
@@ -12,7 +12,7 @@ import {
 
 type ConstantAttributes = OpAttributes["Constant"];
 
-/** The numbers of a floating constant; if it comes from a literal, as they were before rounding. */
+/** The elements of a float constant; for a constant from a literal, the number before rounding. */
 function readNumbers({ value, literal }: ConstantAttributes): Float32Array | Float64Array {
   if (literal !== undefined && value.data.length === 1) return Float64Array.of(literal);
   if (value.dtype === "f16" || value.dtype === "bf16") return decodeArray(value.dtype, value.data);
@@ -28,7 +28,7 @@ export function constantIn(attributes: ConstantAttributes, dtype: ComputeDType):
   return literal === undefined ? { value: rounded } : { value: rounded, literal };
 }
 
-/** What a constant loses in a dtype, beyond rounding. */
+/** Overflow and underflow of a constant in a dtype. */
 export interface ConstantLoss {
   /** The first finite number that becomes infinite. */
   readonly overflow?: number;

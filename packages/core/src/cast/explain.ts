@@ -1,14 +1,17 @@
 /**
- * A casting plan as data: the dtype that each node computes in and why, the casts that this takes, and lint warnings.
+ * A casting plan as data: the dtype that each node computes in and why, the casts that it inserts, and lint warnings.
  */
 
-import { type AnyNode, consumers, type DType, type Graph, type Op, type Value } from "@mp/graph";
+import { type AnyNode, consumers, type DType, type Graph, isNode, type Op, type Value } from "@mp/graph";
 import { stableHash } from "@mp/graph/internal";
+import { type ProductDecision, type ProductPlan, planProducts } from "../quantize/plan-products.js";
+import type { OperandRole, Recipe } from "../quantize/recipe.js";
+import { formatRule } from "../quantize/rule.js";
 import { applyCasts, type InsertedCast } from "./autocast-graph.js";
+import type { CastRule } from "./cast-decision.js";
 import { type CastLint, lintNodes, lintPlan } from "./lint.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import type { CastingPolicy } from "./policy.js";
-import type { CastRule } from "./rule.js";
 
 export interface CastExplanation {
   readonly node: string;
@@ -20,15 +23,31 @@ export interface CastExplanation {
   /** The dtype that the node computes in; without floating operands, the dtype of its result. */
   readonly dtype: DType;
   readonly rule: CastRule;
-  /** The reason that the node, the scope or the backend gives for the rule, if any. */
+  /** Detail that the rule's name lacks: the name of a node, op or scope, or a backend's reason. */
   readonly because?: string;
+  /** How a recipe quantizes the product; undefined for other nodes and without a recipe. */
+  readonly quantized?: QuantizedProduct;
+}
+
+/** A recipe's decision on a product. */
+export interface QuantizedProduct {
+  /** The product's first two operands and the gradient of its result; empty if the product is not quantized. */
+  readonly operands: readonly QuantizedOperand[];
+  /** The recipe's name or the scope that chose the product; otherwise why it is not quantized. */
+  readonly because: string;
+}
+
+export interface QuantizedOperand {
+  readonly role: OperandRole;
+  /** The rule in words: `f8e4m3 by tensor`. */
+  readonly rule: string;
 }
 
 export interface CastReport {
   readonly policy: string;
   /** Hash of policy, decisions and casts, without source lines and labels; equal in all runs and on all machines. */
   readonly hash: string;
-  /** One entry for each node, in the graph's order and under the graph's names. */
+  /** One entry for each node, in graph order and with the node's name in the graph. */
   readonly nodes: readonly CastExplanation[];
   readonly casts: readonly InsertedCast[];
   readonly lints: readonly CastLint[];
@@ -41,7 +60,9 @@ export interface CastReport {
 export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): CastReport {
   const plan = planCasts(graph, policy, options);
   const { casts, bodies } = applyCasts(plan);
-  const nodes = explanations(plan, bodies, "");
+  const { recipe } = options;
+  const products = recipe === undefined ? undefined : planProducts(graph, recipe);
+  const nodes = explanations({ plan, bodies, products }, "");
   const text = String(policy);
   const facts = nodes.map(({ line: _line, label: _label, ...rest }) => rest);
   return {
@@ -49,16 +70,39 @@ export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastO
     hash: stableHash(JSON.stringify([text, facts, casts])),
     nodes,
     casts,
-    lints: [...lintPlan(plan), ...[...bodies.values()].flatMap(lintNodes)],
+    lints: [
+      ...lintPlan(plan),
+      ...[...bodies.values()].flatMap(lintNodes),
+      ...(recipe === undefined ? [] : lintRecipe(recipe, nodes)),
+    ],
   };
 }
 
-/** Explanations in the graph's order. Nodes of a scan's body follow it, under names that begin with the scan's. */
-function explanations(
-  plan: CastPlan,
-  bodies: ReadonlyMap<AnyNode, CastPlan>,
-  within: string,
-): readonly CastExplanation[] {
+/** A recipe with a plan in which no product is quantized. */
+function lintRecipe({ name }: Recipe, nodes: readonly CastExplanation[]): readonly CastLint[] {
+  const products = nodes.filter(({ quantized }) => quantized !== undefined);
+  if (products.some(({ quantized }) => quantized?.operands.length !== 0)) return [];
+  const reasons = [...new Set(products.map(({ quantized }) => quantized?.because))];
+  const why = products.length === 0 ? "there is none" : reasons.join(", ");
+  const message = `recipe: ${name} quantizes no product: ${why}`;
+  const remedy = 'choose the products with the recipe\'s scopes: { "": true } takes all that have a weight';
+  return [{ rule: "recipe-unused", severity: "warning", node: "recipe", scope: "", message, remedy }];
+}
+
+/** The plan for a loop's body under a policy that casts nothing in it. */
+function loopPlan(node: AnyNode, { policy, options }: CastPlan): CastPlan | undefined {
+  return isNode(node, "Scan") ? planCasts(node.attributes.body, policy, options) : undefined;
+}
+
+interface Explained {
+  readonly plan: CastPlan;
+  readonly bodies: ReadonlyMap<AnyNode, CastPlan>;
+  readonly products: ProductPlan | undefined;
+}
+
+/** Explains nodes in the graph's order. Nodes of a scan's body follow the scan; their names begin with its name. */
+function explanations(facts: Explained, within: string): readonly CastExplanation[] {
+  const { plan, bodies, products } = facts;
   const readers = consumers(plan.graph);
   return plan.graph.nodes.flatMap((node): readonly CastExplanation[] => {
     const { op, origin } = node;
@@ -67,7 +111,8 @@ function explanations(
     const decision = plan.decisions.get(node);
     if (decision === undefined) throw new Error(`internal: no decision on ${name}`);
     const { dtype = outputDType(plan, node, readers), rule, because } = decision;
-    const body = bodies.get(node);
+    const body = bodies.get(node) ?? (products === undefined ? undefined : loopPlan(node, plan));
+    const product = products?.get(node);
     return [
       {
         node: name,
@@ -78,13 +123,33 @@ function explanations(
         dtype,
         rule,
         ...(because === undefined ? {} : { because }),
+        ...(product === undefined
+          ? {}
+          : { quantized: quantizedAs(product, plan.options.recipe, within !== "") }),
       },
-      ...(body === undefined ? [] : explanations(body, bodies, `${name}/`)),
+      ...(body === undefined ? [] : explanations({ ...facts, plan: body }, `${name}/`)),
     ];
   });
 }
 
-/** A constant gets the dtype of its readers; every other node keeps the dtype it was written with. */
+function quantizedAs(
+  { roles, because, weight }: ProductDecision,
+  recipe: Recipe | undefined,
+  isInLoop: boolean,
+): QuantizedProduct {
+  const current = isInLoop
+    ? "current scaling in a loop"
+    : "current scaling, as the weight is no single parameter";
+  const isDelayed =
+    recipe?.scaling === undefined || roles === undefined || (weight !== undefined && !isInLoop);
+  const operands = roles === undefined || recipe === undefined ? [] : [...roles, "gradient" as const];
+  return {
+    operands: operands.map((role) => ({ role, rule: formatRule((recipe as Recipe).rules[role]) })),
+    because: isDelayed ? because : `${because}, ${current}`,
+  };
+}
+
+/** A constant gets the dtype of its first reader; every other node keeps the dtype it was written with. */
 function outputDType(plan: CastPlan, node: AnyNode, readers: ReadonlyMap<Value, readonly AnyNode[]>): DType {
   const [value] = node.outputs;
   if (value === undefined) return "f32";
@@ -96,8 +161,9 @@ function outputDType(plan: CastPlan, node: AnyNode, readers: ReadonlyMap<Value, 
 export function formatCastReport(report: CastReport): string {
   const { policy, hash, nodes, casts, lints } = report;
   const width = Math.max(0, ...nodes.map(({ node }) => node.length));
-  const rows = nodes.map(({ node, dtype, rule, because, line }) => {
-    const reason = because === undefined ? rule : `${rule}: ${because}`;
+  const rows = nodes.map(({ node, dtype, rule, because, line, quantized }) => {
+    const why = because === undefined ? rule : `${rule}: ${because}`;
+    const reason = quantized === undefined ? why : `${why}; ${formatQuantized(quantized)}`;
     return `${dtype.padEnd(6)} ${node.padEnd(width)}  ${reason}${line === undefined ? "" : `  (${line})`}`;
   });
   const castRows = casts.map(({ value, from, to, before }) => `${value}: ${from} to ${to}, before ${before}`);
@@ -113,6 +179,12 @@ export function formatCastReport(report: CastReport): string {
   ].join("\n");
 }
 
+/** Words for a recipe's decision on a product. */
+function formatQuantized({ operands, because }: QuantizedProduct): string {
+  if (operands.length === 0) return `not quantized: ${because}`;
+  return `${because}: ${operands.map(({ role, rule }) => `${role} ${rule}`).join(", ")}`;
+}
+
 export interface CastDifference {
   readonly node: string;
   /** Undefined if only the other report has the node. */
@@ -120,11 +192,12 @@ export interface CastDifference {
   readonly after: CastExplanation | undefined;
 }
 
-/** The nodes whose dtype differs or that only one report has. */
+/** The nodes whose dtype or quantization differs, or that only one report has. */
 export function diffCastReports(before: CastReport, after: CastReport): readonly CastDifference[] {
+  const words = (node: CastExplanation | undefined): string => JSON.stringify(node?.quantized) ?? "";
   const old = new Map(before.nodes.map((node) => [node.node, node]));
   const now = new Map(after.nodes.map((node) => [node.node, node]));
   return [...new Set([...old.keys(), ...now.keys()])]
     .map((node) => ({ node, before: old.get(node), after: now.get(node) }))
-    .filter((pair) => pair.before?.dtype !== pair.after?.dtype);
+    .filter(({ before: old, after: now }) => old?.dtype !== now?.dtype || words(old) !== words(now));
 }

@@ -63,6 +63,7 @@ describe("lintCasts", () => {
         message: expect.stringMatching(/^norm\/Add: 1e-8 is 0 in f16 \(at .*\)$/),
         remedy:
           'the smallest normal number of f16 is 6.10e-5; or keep it in f32 with policy.with({ scopes: { "norm": { Add: "f32" } } })',
+        changes: { scopes: { norm: { Add: "f32" } } },
       },
     ]);
     expect(rules(graph, mixedBfloat16Policy)).toEqual([]);
@@ -103,6 +104,7 @@ describe("lintCasts", () => {
         line,
         message: expect.stringContaining("-1000000000 has no finite value in f16"),
         remedy: 'a mask in f16 is -3e4; or keep it in f32 with policy.with({ ops: { MatMul: "f32" } })',
+        changes: { ops: { MatMul: "f32" } },
       },
     ]);
   });

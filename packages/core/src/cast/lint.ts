@@ -15,17 +15,18 @@ import { deepNodes, meantInstead } from "@mp/graph/internal";
 import { findActivatedTwice } from "./activated-twice.js";
 import { beyondRange, constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
-import { type CastingPolicy, isWithin } from "./policy.js";
+import { type CastingPolicy, type CastingPolicyChanges, isWithin } from "./policy.js";
 import { findStoredInHalf, padding } from "./sites.js";
 
 /**
- * - `constant-overflows`: a finite constant is infinite in the half (a mask of -1e9 in f16). The one error.
- * - `constant-vanishes`: a number that is not zero is zero in the half (an epsilon of 1e-8 in f16).
+ * - `constant-overflows`: a finite constant is infinite in the half dtype (a mask of -1e9 in f16). The only error.
+ * - `constant-vanishes`: a nonzero number becomes zero in the half dtype (an epsilon of 1e-8 in f16).
  * - `cast-undone`: every reader takes the result of the user's cast in another dtype.
  * - `half-loss`: a scalar result in f16, where a loss scale above 32768 overflows the first gradient.
- * - `scope-unmatched`: no operator is in a scope that the policy names; the name may be misspelled.
+ * - `scope-unmatched`: no operator is in a scope that the policy or recipe names; the name may be misspelled.
  * - `crossed-broadcast`: a column [n, 1] and a row [n] broadcast to [n, n], usually a prediction and a target.
  * - `activated-twice`: a loss of logits gets the result of a softmax or a sigmoid, which it applies itself.
+ * - `recipe-unused`: a recipe quantizes none of the graph's products.
  */
 export type CastLintRule =
   | "constant-overflows"
@@ -34,7 +35,8 @@ export type CastLintRule =
   | "half-loss"
   | "scope-unmatched"
   | "crossed-broadcast"
-  | "activated-twice";
+  | "activated-twice"
+  | "recipe-unused";
 
 export interface CastLint {
   readonly rule: CastLintRule;
@@ -46,6 +48,8 @@ export interface CastLint {
   /** The problem, naming node and line. */
   readonly message: string;
   readonly remedy: string;
+  /** Changes for the policy's `with` that keep the number in f32; only for a constant that overflows or vanishes. */
+  readonly changes?: CastingPolicyChanges;
 }
 
 /** Lints a graph under a policy. @throws MP_UNSUPPORTED as `autocastGraph` */
@@ -61,7 +65,7 @@ export function lintPlan(plan: CastPlan): readonly CastLint[] {
   return [...lintNodes(plan), ...halfLosses(plan, producers(plan.graph)), ...lintScopes(plan)];
 }
 
-/** Lints single nodes: the only lints that apply in the body of a scan. */
+/** Lints nodes one by one. In the body of a scan, only these lints apply. */
 export function lintNodes(plan: CastPlan): readonly CastLint[] {
   const made = producers(plan.graph);
   const readers = consumers(plan.graph);
@@ -92,7 +96,7 @@ function constantLints(
   });
 }
 
-/** Lints results that are f32 because of a constant beyond the half's range, but are read in the half. */
+/** Lints results that are f32 because of a constant beyond the half dtype's range, but are read in the half dtype. */
 function lintNarrowing(
   plan: CastPlan,
   node: AnyNode,
@@ -149,39 +153,41 @@ const overflows = (node: AnyNode, number: number, dtype: ComputeDType): CastLint
 /** @param wide the node to keep in f32 instead */
 function overflow(wide: AnyNode, what: string, dtype: ComputeDType): Finding {
   const mask = dtype === "f16" ? "a mask in f16 is -3e4" : "a mask is -1e9";
-  return {
-    rule: "constant-overflows",
-    severity: "error",
-    what,
-    remedy: `${mask}; or ${keepInF32(wide)}`,
-  };
+  const { remedy, changes } = keepInF32(wide);
+  const smaller = what.startsWith("-") ? mask : "make it smaller";
+  return { rule: "constant-overflows", severity: "error", what, remedy: `${smaller}; or ${remedy}`, changes };
 }
 
 function vanishing(node: AnyNode, number: number, dtype: ComputeDType): CastLint {
+  const { remedy, changes } = keepInF32(node);
+  const smallest = `the smallest normal number of ${dtype} is ${floatFormats[dtype].minNormal.toExponential(2)}`;
   return describeLint(node, {
     rule: "constant-vanishes",
     what: `${number} is 0 in ${dtype}`,
-    remedy: `the smallest normal number of ${dtype} is ${floatFormats[dtype].minNormal.toExponential(2)}; or ${keepInF32(node)}`,
+    remedy: `${smallest}; or ${remedy}`,
+    changes,
   });
 }
 
-function keepInF32({ op, origin: { scope } }: AnyNode): string {
-  const changes = scope === "" ? `{ ops: { ${op}: "f32" } }` : `{ scopes: { "${scope}": { ${op}: "f32" } } }`;
-  return `keep it in f32 with policy.with(${changes})`;
+function keepInF32({ op, origin: { scope } }: AnyNode) {
+  const ops = { [op]: "f32" } as const;
+  const changes = scope === "" ? { ops } : { scopes: { [scope]: ops } };
+  const text = scope === "" ? `{ ops: { ${op}: "f32" } }` : `{ scopes: { "${scope}": { ${op}: "f32" } } }`;
+  return { remedy: `keep it in f32 with policy.with(${text})`, changes };
 }
 
-interface Finding extends Pick<CastLint, "rule" | "remedy"> {
+interface Finding extends Pick<CastLint, "rule" | "remedy" | "changes"> {
   readonly what: string;
   /** Default `warning`. */
   readonly severity?: CastLint["severity"];
 }
 
 function describeLint({ name, origin }: AnyNode, finding: Finding): CastLint {
-  const { what, rule, severity = "warning", remedy } = finding;
+  const { what, severity = "warning", ...rest } = finding;
   const { scope, line } = origin;
   const at = line === undefined ? "" : ` (at ${line})`;
   const location = line === undefined ? { scope } : { scope, line };
-  return { rule, severity, node: name, ...location, message: `${name}: ${what}${at}`, remedy };
+  return { ...rest, severity, node: name, ...location, message: `${name}: ${what}${at}` };
 }
 
 function undoneCasts(plan: CastPlan): readonly CastLint[] {
@@ -190,7 +196,7 @@ function undoneCasts(plan: CastPlan): readonly CastLint[] {
   const implicit = findStoredInHalf(plan.graph);
   return plan.graph.nodes.flatMap((node) => {
     const [value] = node.outputs;
-    const isUsers = node.op === "Cast" && node.origin.castSettled !== true && !implicit.has(node);
+    const isUsers = node.op === "Cast" && node.origin.castSettled === undefined && !implicit.has(node);
     if (!isUsers || value === undefined || !isComputeFloat(value.dtype) || returned.has(value)) return [];
     // A cast from an index or bool to a float is not about precision and cannot be omitted.
     if (!node.inputs.every((input) => isComputeFloat(input.dtype))) return [];
@@ -229,12 +235,15 @@ function halfLosses({ graph, outputs }: CastPlan, made: ReadonlyMap<Value, AnyNo
 /** Number of scopes that a remedy lists; more would hide the scope that the user meant. */
 const MOST_SCOPES = 8;
 
-function lintScopes({ graph, policy, low }: CastPlan): readonly CastLint[] {
-  if (low === undefined) return [];
+function lintScopes({ graph, policy, low, options: { recipe } }: CastPlan): readonly CastLint[] {
+  const named = new Set([
+    ...(low === undefined ? [] : policy.overrides.map(({ scope }) => scope)),
+    ...Object.keys(recipe?.scopes ?? {}),
+  ]);
+  if (named.size === 0) return [];
   const there = [...new Set([...deepNodes(graph)].map(({ origin }) => origin.scope))].filter(
     (scope) => scope !== "",
   );
-  const named = new Set(policy.overrides.map(({ scope }) => scope));
   return [...named]
     .filter((scope) => scope !== "" && !there.some((other) => isWithin(other, scope)))
     .map((scope) => {

@@ -11,9 +11,10 @@ import {
 } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import { leadingInputs } from "@mp/graph/internal";
-import { paintCasts } from "./passes.js";
+import type { Recipe } from "../quantize/recipe.js";
+import type { CastDecision } from "./cast-decision.js";
+import { paintCasts } from "./paint-casts.js";
 import { type CastingPolicy, isPure, lowDType } from "./policy.js";
-import type { CastDecision } from "./rule.js";
 import { type CastView, followsNeighbors, numbersBeyond, outputsToCast, viewForCasting } from "./sites.js";
 
 /** The decisions of a policy for a graph, before anything is rewritten. */
@@ -21,14 +22,14 @@ export interface CastPlan {
   readonly graph: Graph;
   readonly policy: CastingPolicy;
   readonly options: CastOptions;
-  /** Undefined if the policy casts only outputs. */
+  /** The half dtype to lower to; undefined if the policy casts only outputs. */
   readonly low: HalfDType | undefined;
   readonly decisions: ReadonlyMap<AnyNode, CastDecision>;
-  /** Results that are cast, with their new dtype; the others stay unchanged. */
+  /** Graph outputs that are cast, with their new dtype; other outputs keep their dtype. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
   /** Inputs of a scan's body that arrive in another dtype than they were traced in. */
   readonly entering: ReadonlyMap<Value, ComputeDType>;
-  /** Values that take the dtype of the other operand. */
+  /** Parameters, scalars, and values computed from them alone, which take the dtype of the other operand. */
   readonly weak: ReadonlySet<Value>;
   /** The dtype in which a node reads a value; undefined if any dtype will do. */
   takes(node: AnyNode, value: Value): ComputeDType | undefined;
@@ -37,9 +38,11 @@ export interface CastPlan {
 export interface CastOptions {
   /** The dtypes that the engine can compute in, by op. By default every op has a kernel in every dtype. */
   readonly manifest?: BackendManifest | undefined;
+  /** How products are quantized; by default they are not. */
+  readonly recipe?: Recipe | undefined;
 }
 
-/** The dtypes at the edges of a scan's body. */
+/** The dtypes of the inputs and results of a scan's body. */
 export interface CastBoundary {
   readonly entering: ReadonlyMap<Value, ComputeDType>;
   /** The dtypes of the body's floating results, in place of the policy's output dtype. */
@@ -48,7 +51,7 @@ export interface CastBoundary {
 
 /**
  * Decides the dtype that each node computes in. If the policy casts nothing, every node stays as written.
- * @throws MP_UNSUPPORTED if the backend does not support the policy's half, not even emulated
+ * @throws MP_UNSUPPORTED if the backend does not support the policy's half dtype, not even emulated
  */
 export function planCasts(
   graph: Graph,
@@ -89,8 +92,8 @@ export function planCasts(
 }
 
 /**
- * Decides all dtypes. Repeats this until no operator reads, in the half, a number beyond the half's range, such as a
- * mask of the smallest f32; such operators compute in f32.
+ * Decides all dtypes. An operator that follows its neighbors' dtype and would read a number beyond the half dtype's
+ * range, such as -3.4e38 in a mask, gets f32, and all dtypes are decided again.
  */
 function paintSites(
   graph: Graph,
@@ -114,10 +117,10 @@ function paintSites(
 
 /** Whether the policy casts the body of this scan; false if an inner policy already has. */
 export function castsBody({ origin }: AnyNode): boolean {
-  return origin.castSettled !== true;
+  return origin.castSettled === undefined;
 }
 
-/** The dtype in which a scan carries a value: as traced, whatever the dtype of its initial value. */
+/** The dtype of a scan's carry, whatever its initial value has: a pure policy's half dtype, else the traced dtype. */
 export function carrierDType(value: Value, policy: CastingPolicy): ComputeDType | undefined {
   if (!isComputeFloat(value.dtype)) return undefined;
   return isPure(policy) ? (lowDType(policy) ?? value.dtype) : value.dtype;
@@ -133,7 +136,7 @@ function asWritten(node: AnyNode): CastDecision {
   return { dtype: undefined, rule: node.op === "Cast" ? "user cast" : "as written" };
 }
 
-/** @throws MP_UNSUPPORTED if the backend does not support the policy's half, not even emulated */
+/** @throws MP_UNSUPPORTED if the backend does not support the policy's half dtype, not even emulated */
 export function expectHalf(policy: CastingPolicy, { dtypes, engine }: BackendManifest): void {
   const low = lowDType(policy);
   if (low === undefined) return;

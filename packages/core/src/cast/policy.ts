@@ -1,6 +1,6 @@
 /**
- * A policy: which dtype each operator computes in. It does not depend on an engine. The operators that an engine
- * cannot compute in a half are in the engine's manifest, which the casting pass takes as well.
+ * A policy: which dtype each operator computes in. It does not depend on an engine. The operators that an engine cannot
+ * compute in a half dtype are in the engine's manifest, which the casting pass takes as well.
  */
 import {
   type CastCategory,
@@ -21,7 +21,7 @@ import {
   type OptionNames,
 } from "@mp/graph/internal";
 
-/** `manual`: only the user's casts. */
+/** The dtype to compute in; `manual`: only the user's casts apply. */
 export type PolicyCompute = ComputeDType | "manual";
 
 /**
@@ -31,7 +31,7 @@ export type PolicyCompute = ComputeDType | "manual";
 export interface CastingOverride {
   /** A scope path and everything below it (`decoder` matches `decoder/head`, not `decoder2`); "" matches everything. */
   readonly scope: string;
-  /** The op that it applies to; default every floating op of the scope. */
+  /** The op that the override applies to; default every floating op of the scope. */
   readonly op?: Op;
   readonly category: CastCategory;
 }
@@ -40,9 +40,9 @@ export type OpCategories = { readonly [K in Op]?: CastCategory };
 
 export interface CastingPolicyChanges {
   /**
-   * The dtype of parameters that the policy is made for, default f32. The policy is pure if `compute` is the same
-   * half; nothing else depends on it. The pass takes parameters in the dtype they have, and a trainer stores them as
-   * the precision's `masterWeights` says, perhaps in another dtype: mixed arithmetic on `kahan("bf16")` weights.
+   * The dtype of the parameters that the policy is meant for, default f32. The policy is pure if `compute` is the same
+   * half dtype; nothing else depends on this option. The casting pass reads parameters in the dtype they have, and a
+   * trainer stores them as the precision's `masterWeights` says, perhaps in another dtype: `kahan("bf16")`.
    */
   readonly parameters?: ComputeDType;
   readonly compute?: PolicyCompute;
@@ -58,7 +58,7 @@ export interface CastingPolicy {
   readonly parameters: ComputeDType;
   readonly compute: PolicyCompute;
   readonly output: ComputeDType;
-  /** In a fixed order, whatever order they were given in. Without effect if `compute` casts nothing. */
+  /** Exceptions in a fixed order, whatever order they were given in. They have no effect if `compute` casts nothing. */
   readonly overrides: readonly CastingOverride[];
   /** This policy with changes; overrides are added to the existing ones. @throws MP_INVALID_ARGUMENT */
   with(changes: CastingPolicyChanges): CastingPolicy;
@@ -77,8 +77,8 @@ const COMPUTE: readonly string[] = ["f32", "f16", "bf16"];
 const FIXED_OPS = OPS.filter((op) => opTable[op].cast.f16 === "fixed");
 
 /**
- * Makes a custom policy. If `parameters` and `compute` are the same half, the policy is pure: no op list applies, and
- * every floating op is low unless overridden.
+ * Makes a custom policy. If `parameters` and `compute` are the same half dtype, the policy is pure: no op list applies,
+ * and every floating op is low unless overridden.
  * @throws MP_INVALID_ARGUMENT for an unknown dtype, op or category, or an invalid scope path
  */
 export function castingPolicy(
@@ -158,12 +158,12 @@ function invalid(message: string): MpError<"MP_INVALID_ARGUMENT"> {
   return new MpError("MP_INVALID_ARGUMENT", `castingPolicy: ${message}`);
 }
 
-/** The half that a policy lowers to; undefined if it casts nothing. */
+/** The half dtype that a policy lowers to; undefined if it casts nothing. */
 export function lowDType(policy: CastingPolicy): HalfDType | undefined {
   return policy.compute !== "manual" && isHalf(policy.compute) ? policy.compute : undefined;
 }
 
-/** Whether parameters and arithmetic are in one half, so that the op lists do not apply. */
+/** Whether parameters and arithmetic use the same half dtype, so that the op lists do not apply. */
 export function isPure(policy: CastingPolicy): boolean {
   return lowDType(policy) === policy.parameters;
 }

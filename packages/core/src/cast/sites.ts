@@ -13,15 +13,16 @@ import {
   isHalf,
   isNode,
   type Op,
+  type Origin,
   opTable,
   roundTo,
   type Value,
 } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import { accumulatorOf, leadingInputs } from "@mp/graph/internal";
+import type { CastRule } from "./cast-decision.js";
 import { beyondRange, constantLoss } from "./constants.js";
 import { type CastingPolicy, isPure, overrideFor } from "./policy.js";
-import type { CastRule } from "./rule.js";
 
 /** A node as the casting passes see it: with its category and its floating operands. */
 export interface CastSite {
@@ -30,7 +31,7 @@ export interface CastSite {
   /** The rule that gave the node its category. */
   readonly rule: CastRule;
   readonly because?: string;
-  /** Operands that are cast to the node's dtype together. */
+  /** Floating operands that are all cast to the node's dtype. */
   readonly floats: readonly Value[];
   /** Outputs in the dtype that the node computes in, so not the f32 statistics of a normalization. */
   readonly carried: ReadonlySet<Value>;
@@ -42,14 +43,14 @@ export interface CastView {
   readonly readers: ReadonlyMap<Value, readonly CastSite[]>;
   /** Parameters, scalars, and values computed from them alone, which take the dtype of the other operand. */
   readonly weak: ReadonlySet<Value>;
-  /** Results that are cast, with their new dtype. */
+  /** Graph outputs that are cast, with their new dtype. */
   readonly outputs: ReadonlyMap<Value, ComputeDType>;
-  /** Inputs that arrive in another dtype than the graph's. */
+  /** Graph inputs that arrive in another dtype than they were traced in. */
   readonly entering: ReadonlyMap<Value, ComputeDType>;
   readonly inputNames: ReadonlyMap<Value, string>;
 }
 
-/** @param wide the nodes that compute in f32, each with the number beyond the half's range that it reads */
+/** @param wide the nodes that compute in f32, each with the number outside the half dtype's range that it reads */
 export function viewForCasting(
   graph: Graph,
   policy: CastingPolicy,
@@ -62,12 +63,13 @@ export function viewForCasting(
   for (const node of graph.nodes) {
     if (node.op === "Constant") for (const output of node.outputs) constants.set(output, node);
   }
+  const drawn = drawnValues(graph, low);
   const sites = graph.nodes.map((node): CastSite => {
     const floats = leadingInputs(node).filter((value) => isComputeFloat(value.dtype));
     const number = wide.get(node);
     const ruling: Ruling =
       number === undefined
-        ? rulingOn(node, floats, policy, low, manifest, constants)
+        ? rulingOn(node, floats, policy, low, manifest, constants, drawn)
         : { category: "f32", rule: "constant beyond the half", because: beyondRange(number, low) };
     return { node, floats, carried: carryOutputs(node, floats, ruling.category, low), ...ruling };
   });
@@ -86,11 +88,28 @@ export function viewForCasting(
   return { sites, producer, readers, weak: weakValues(graph, sites), ...boundary, inputNames };
 }
 
-/** The floating results that are cast, with their new dtype; not the user's own casts and inputs passed through. */
+/**
+ * Finds random numbers, also after data movement. Operators that read them follow the op lists, even under a pure
+ * policy or an override to the half dtype: comparing or computing in a half dtype would change what was drawn.
+ */
+function drawnValues(graph: Graph, low: HalfDType): ReadonlySet<Value> {
+  const drawn = new Set<Value>();
+  for (const { op, origin, inputs, outputs } of graph.nodes) {
+    const moves = opTable[op].cast[low] === "clear" && inputs.some((value) => drawn.has(value));
+    if (moves || origin.castSettled === "draw") for (const value of outputs) drawn.add(value);
+  }
+  return drawn;
+}
+
+/**
+ * The floating graph outputs that are cast, with their new dtype. Outputs of the user's own casts, random numbers and
+ * inputs keep their dtype.
+ */
 export function outputsToCast(graph: Graph, output: ComputeDType): ReadonlyMap<Value, ComputeDType> {
   const computed = new Set<Value>();
   for (const node of graph.nodes)
-    if (node.op !== "Cast") for (const value of node.outputs) computed.add(value);
+    if (node.op !== "Cast" && node.origin.castSettled !== "draw")
+      for (const value of node.outputs) computed.add(value);
   const cast = graph.outputs.filter(({ value }) => computed.has(value) && isComputeFloat(value.dtype));
   return new Map(cast.map(({ value }) => [value, output]));
 }
@@ -118,10 +137,11 @@ function rulingOn(
   low: HalfDType,
   manifest: BackendManifest | undefined,
   constants: ReadonlyMap<Value, AnyNode>,
+  drawn: ReadonlySet<Value>,
 ): Ruling {
   const { op, origin } = node;
   const listed = opTable[op].cast[low];
-  if (origin.castSettled === true) return { category: "fixed", rule: "inner policy" };
+  if (origin.castSettled !== undefined) return { category: "fixed", rule: SETTLED_RULE[origin.castSettled] };
   if (op === "Cast") return { category: "fixed", rule: "user cast" };
   if (op === "Constant" && isComputeFloat(node.outputs[0]?.dtype ?? "bool")) {
     return { category: "fixed", rule: "constant" };
@@ -131,14 +151,20 @@ function rulingOn(
   const reason = manifest === undefined ? undefined : missingKernel(manifest, op, low);
   if (reason !== undefined) return { category: "f32", rule: "no kernel", because: reason };
   const override = overrideFor(policy, op, origin.scope);
-  if (override !== undefined) {
+  const readsDraw = floats.some((value) => drawn.has(value));
+  if (override !== undefined && (!readsDraw || override.category === "f32" || override.category === "deny")) {
     const because = override.scope === "" ? op : override.scope;
     return { category: override.category, rule: "override", because };
   }
-  if (isPure(policy)) return { category: "low", rule: "pure policy" };
+  if (isPure(policy) && !readsDraw) return { category: "low", rule: "pure policy" };
   const ruling = structural(node, low, constants) ?? kernelCategory(op, listed, low, manifest);
   return { ...ruling, rule: LIST_RULE[ruling.category] };
 }
+
+const SETTLED_RULE: Readonly<Record<NonNullable<Origin["castSettled"]>, CastRule>> = {
+  policy: "inner policy",
+  draw: "random draw",
+};
 
 const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
   low: "allow list",
@@ -151,7 +177,7 @@ const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
   fixed: "as written",
 };
 
-/** The reason why the backend does not compute an op in this half: its own, or its list of dtypes. */
+/** Why the backend does not compute an op in this half dtype: the manifest's reason, or a missing kernel. */
 function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): string | undefined {
   const support = manifest.ops[op];
   const reason = unsupportedReason(support);
@@ -167,8 +193,8 @@ export const followsNeighbors = ({ category, rule }: CastSite): boolean =>
   byNeighbors.has(category) && rule !== "override";
 
 /**
- * Finite numbers that the half cannot hold, by the node that reads them: from attributes, or from constants, directly
- * or through moves.
+ * Finite numbers that the half dtype cannot hold, by the node that reads them: from attributes, or from constants,
+ * directly or through data movement.
  */
 export function numbersBeyond(graph: Graph, low: HalfDType): ReadonlyMap<AnyNode, number> {
   const held = new Map<Value, number>();
@@ -183,7 +209,7 @@ export function numbersBeyond(graph: Graph, low: HalfDType): ReadonlyMap<AnyNode
   return read;
 }
 
-/** The number beyond the half's range that a node pads with, if any. */
+/** The number that a `Pad` node pads with, if the dtype cannot hold it as a finite number. */
 export function padding(node: AnyNode, dtype: ComputeDType): number | undefined {
   if (!isNode(node, "Pad") || node.attributes.mode !== "constant") return undefined;
   const { value } = node.attributes;
@@ -192,7 +218,7 @@ export function padding(node: AnyNode, dtype: ComputeDType): number | undefined 
 
 const isNumber = (value: number | undefined): value is number => value !== undefined;
 
-/** Finds two risks that the op's name does not show: x · x is a power, and dividing by a tiny number multiplies. */
+/** The category of two cases that need more than the op's name: x · x is a power; a tiny divisor can overflow f16. */
 function structural(
   node: AnyNode,
   low: HalfDType,
@@ -209,8 +235,8 @@ function structural(
 }
 
 /**
- * The category of an op whose only numerical risk is its sum: `between` where the backend's kernel for that half accumulates in
- * f32, `f32` where it does not. The table of ops applies when no backend is known.
+ * The category of an op whose only numerical risk is its sum: `between` where the backend's kernel for that half dtype
+ * accumulates in f32, `f32` where it does not. Without a manifest, the table of ops applies.
  */
 function kernelCategory(
   op: Op,
@@ -239,7 +265,7 @@ function weakValues(graph: Graph, sites: readonly CastSite[]): ReadonlySet<Value
 }
 
 /**
- * Finds the casts to f32 through which parameters kept in a half enter a computation traced in f32. Unlike other
+ * Finds the casts to f32 through which parameters kept in a half dtype enter a computation traced in f32. Unlike other
  * casts, they do not say which dtype to compute in.
  */
 export function findStoredInHalf(graph: Graph): ReadonlySet<AnyNode> {

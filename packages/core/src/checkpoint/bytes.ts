@@ -9,7 +9,7 @@ export function checkBytes(what: string, bytes: unknown): asserts bytes is Uint8
   throw invalid(`${what}: takes the bytes of a checkpoint as Uint8Array, got ${classNameOf(bytes)}`);
 }
 
-/** Encodes tensors as the file that `saveTensors` writes, in memory of its own. */
+/** Encodes tensors as the bytes of the file that `saveTensors` writes, in new memory. */
 export function bytesOfTensors({ tensors, metadata }: LoadedTensors): Uint8Array<ArrayBuffer> {
   try {
     return save(toFormat(tensors), metadata);
@@ -19,7 +19,7 @@ export function bytesOfTensors({ tensors, metadata }: LoadedTensors): Uint8Array
 }
 
 /**
- * Decodes all tensors into memory of their own.
+ * Decodes all tensors into new memory.
  * @throws MP_PARSE for bytes that are damaged or of another format, MP_UNSUPPORTED for a dtype that the SDK lacks
  */
 export function tensorsOfBytes(bytes: Uint8Array): LoadedTensors {

@@ -2,7 +2,7 @@
 import { mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type HostTensor, MpError } from "@mp/graph";
-import { invalid, shown } from "@mp/graph/internal";
+import { fileRemedy, invalid, shown } from "@mp/graph/internal";
 import { loadFile, saveFile } from "@mp/safetensors/file";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
@@ -31,7 +31,7 @@ export async function prepareFile(path: string): Promise<void> {
     await rm(trial);
   } catch (error) {
     const { code: errno = "", message } = error as NodeJS.ErrnoException;
-    throw new MpError("MP_IO", `${path} cannot be written: ${message}`, {
+    throw new MpError("MP_IO", `${path} cannot be written: ${message}; ${fileRemedy(error)}`, {
       cause: error,
       details: { path, errno },
     });

@@ -30,7 +30,7 @@ export interface LoadedTensors {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Converts host tensors to the format's, on the same memory. */
+/** Converts host tensors to tensors of the file format, on the same memory. */
 export function toFormat(
   tensors: Readonly<Record<string, HostTensor>>,
 ): Readonly<Record<string, WritableTensor>> {

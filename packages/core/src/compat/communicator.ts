@@ -1,9 +1,9 @@
 import type { HostTensor } from "@mp/graph";
-import { type Check, claim, invalid, shown } from "@mp/graph/internal";
+import { type Check, checks, invalid, shown } from "@mp/graph/internal";
 import type { Outputs } from "../train/definition/outputs.js";
-import type { AllReduce } from "../train/objective/window.js";
+import type { AllReduce } from "../train/objective/window-reduction.js";
 
-/** The workers of a distributed run; the name is that of NNabla's communicators. */
+/** The workers of a distributed run, called a communicator in NNabla. */
 export interface Communicator {
   /**
    * Adds the tensors of all workers element by element. Every worker passes f32 tensors of the same order and shapes,
@@ -16,19 +16,19 @@ export interface Communicator {
   ): Promise<readonly HostTensor[]>;
 }
 
-export const communicator: Check = claim(
+export const communicator: Check = checks.claim(
   "an object with allReduce",
   (value) => typeof (value as Partial<Communicator> | null)?.allReduce === "function",
 );
 
 const GRADIENTS = "window/gradients";
-/** Slot of a number that is summed with the gradients: 0, or NaN if anything in the window was not finite. */
+/** Slot of a number that is summed with the gradients: 0, or NaN if a loss or gradient was not finite. */
 const POISON = "window/poison";
 
 /**
- * Makes the trainer's hook that adds the named gradients of all workers. The loss stays each worker's own. If one
- * worker has a loss or gradient that is not finite, even one that it does not exchange, all workers learn of it and
- * retry or skip the same steps.
+ * Makes the trainer's hook that adds the gradients named by `grads`, by default all, over the workers. Each worker
+ * keeps its own loss. If one worker has a loss or gradient that is not finite, even one that is not exchanged, all
+ * workers learn of it and retry or skip the same steps.
  */
 export function buildExchange(comm: Communicator, grads: readonly string[] | undefined): AllReduce {
   return async (window) => {

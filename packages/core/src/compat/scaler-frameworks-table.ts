@@ -3,16 +3,7 @@
  * come from the frameworks' sources: `_amp_update_scale_` of PyTorch, `LossScaleOptimizer` of Keras 3,
  * `DynamicLossScaler.update_scale` of DeepSpeed, `DynamicGradScaler.update` of Megatron Core.
  */
-import {
-  type Check,
-  claim,
-  count,
-  integer,
-  type OptionTable,
-  optional,
-  truth,
-  withDefault,
-} from "@mp/graph/internal";
+import { type Check, checks, type OptionTable, withDefault } from "@mp/graph/internal";
 import { type DynamicLossScaleOptions, LARGEST_SCALE, SMALLEST_SCALE } from "../precision/loss-scaler.js";
 import { inexpressible } from "./refusal.js";
 import type {
@@ -31,14 +22,14 @@ export interface ScalerCounts {
   readonly tolerance: number;
 }
 
-/** A scaler in the options and the state of `dynamicLossScale`. */
+/** A scaler expressed as options and state of `dynamicLossScale`. */
 export interface ExpressedScaler {
   readonly options: Required<DynamicLossScaleOptions>;
   readonly counts: ScalerCounts;
 }
 
 export interface FrameworkScaler<S> {
-  /** The check of each field. */
+  /** A check for each field of the state. */
   readonly fields: OptionTable<S>;
   /** @throws MP_UNSUPPORTED naming a field that `dynamicLossScale` cannot express */
   read(state: S, what: string): ExpressedScaler;
@@ -48,31 +39,33 @@ export interface FrameworkScaler<S> {
 
 const isNumber = (value: unknown): value is number => typeof value === "number";
 
-const scale: Check = claim(
+const scale: Check = checks.claim(
   "a number of f32 from 2^-126 to 2^126",
   (value) =>
     isNumber(value) && value >= SMALLEST_SCALE && value <= LARGEST_SCALE && Math.fround(value) === value,
 );
-const growth: Check = claim("a number ≥ 1", (value) => isNumber(value) && value >= 1);
-const backoff: Check = claim("between 0 and 1", (value) => isNumber(value) && value > 0 && value < 1);
-const counter: Check = integer(0, 2 ** 31 - 2);
+const growth: Check = checks.claim("a number ≥ 1", (value) => isNumber(value) && value >= 1);
+const backoff: Check = checks.claim("between 0 and 1", (value) => isNumber(value) && value > 0 && value < 1);
+const counter: Check = checks.integer(0, 2 ** 31 - 2);
 
 /** Bounds for scalers that have none: the scales that f32 can divide by. */
 const UNBOUNDED = { minScale: SMALLEST_SCALE, maxScale: LARGEST_SCALE } as const;
 
-/** Expects a factor that f32 holds exactly, as the graph has it; PyTorch multiplies by an f64 one. */
+/**
+ * Expects a factor that f32 holds exactly, since the graph multiplies by an f32 factor and PyTorch by an f64 factor.
+ */
 function inF32(what: string, field: string, factor: number): number {
   if (Math.fround(factor) === factor) return factor;
   return inexpressible(what, field, factor, "which f32 rounds; take 0.5, 0.75, 2 or another that it holds");
 }
 
-/** Expects a counter below its limit: frameworks that test for equality never reset a counter beyond it. */
+/** Expects a counter below its limit, since frameworks that test for equality never reset a counter beyond it. */
 function below(what: string, field: string, value: number, limit: number): number {
   if (value < limit) return value;
   return inexpressible(what, field, value, `and with an interval of ${limit} it would never grow again`);
 }
 
-/** @throws MP_UNSUPPORTED for an option that the framework has no field for */
+/** @throws MP_UNSUPPORTED for an option without a field in the framework */
 function expectOptions(
   what: string,
   options: ExpressedScaler["options"],
@@ -90,7 +83,7 @@ const pytorch: FrameworkScaler<PyTorchScalerState> = {
     scale,
     growth_factor: growth,
     backoff_factor: backoff,
-    growth_interval: count,
+    growth_interval: checks.count,
     _growth_tracker: counter,
   },
   read: (state, what) => ({
@@ -126,8 +119,8 @@ const keras: FrameworkScaler<KerasScalerState> = {
   fields: {
     dynamic_scale: scale,
     step_counter: counter,
-    dynamic_growth_steps: count,
-    initial_scale: optional(claim("a number", isNumber)),
+    dynamic_growth_steps: checks.count,
+    initial_scale: checks.optional(checks.claim("a number", isNumber)),
   },
   read: (state, what) => ({
     options: {
@@ -157,25 +150,25 @@ const keras: FrameworkScaler<KerasScalerState> = {
   },
 };
 
-/** DeepSpeed does not count the first finite step after an overflow: it compares the window before it counts. */
+/** DeepSpeed does not count the first finite step after an overflow, because it compares before it counts. */
 const DEEPSPEED_DELAY = 1;
 
 const deepspeed: FrameworkScaler<DeepSpeedScalerState> = {
   fields: {
     cur_scale: scale,
     cur_iter: counter,
-    last_overflow_iter: integer(-1, 2 ** 31 - 2),
+    last_overflow_iter: checks.integer(-1, 2 ** 31 - 2),
     scale_factor: growth,
-    scale_window: count,
+    scale_window: checks.count,
     min_scale: scale,
-    delayed_shift: count,
-    cur_hysteresis: count,
-    consecutive_hysteresis: truth,
-    raise_error_at_min_scale: withDefault(true, truth),
+    delayed_shift: checks.count,
+    cur_hysteresis: checks.count,
+    consecutive_hysteresis: checks.truth,
+    raise_error_at_min_scale: withDefault(true, checks.truth),
   },
   read: (state, what) => {
     const { cur_scale, cur_iter, last_overflow_iter, scale_factor, scale_window, min_scale } = state;
-    // It divides f64 by the factor, which only for powers of two is one multiplication in f32.
+    // DeepSpeed divides in f64 by the factor. In f32 one multiplication does the same only for powers of two.
     if (!Number.isInteger(Math.log2(scale_factor)))
       inexpressible(what, "scale_factor", scale_factor, "and only by a power of two f32 divides exactly");
     if (last_overflow_iter >= cur_iter)
@@ -207,7 +200,7 @@ const deepspeed: FrameworkScaler<DeepSpeedScalerState> = {
     expectOptions(what, options, { growthDelay: DEEPSPEED_DELAY, backoffFactor: 1 / growthFactor });
     return {
       cur_scale: counts.scale,
-      // As if the steps since the last overflow or growth were the whole run: it uses their difference only.
+      // DeepSpeed reads only the difference to `last_overflow_iter`, so the count begins after an overflow at -1.
       cur_iter: counts.goodSteps + DEEPSPEED_DELAY,
       last_overflow_iter: -1,
       scale_factor: growthFactor,
@@ -225,12 +218,12 @@ const megatron: FrameworkScaler<MegatronScalerState> = {
   fields: {
     scale,
     growth_tracker: counter,
-    hysteresis_tracker: integer(-(2 ** 31), 2 ** 31 - 1),
+    hysteresis_tracker: checks.integer(-(2 ** 31), 2 ** 31 - 1),
     growth_factor: growth,
     backoff_factor: backoff,
-    growth_interval: count,
-    hysteresis: count,
-    min_scale: claim("a number above 0", (value) => isNumber(value) && value > 0),
+    growth_interval: checks.count,
+    hysteresis: checks.count,
+    min_scale: checks.claim("a number above 0", (value) => isNumber(value) && value > 0),
   },
   read: (state, what) => {
     const minScale = Math.fround(state.min_scale);
@@ -241,7 +234,7 @@ const megatron: FrameworkScaler<MegatronScalerState> = {
     return {
       options: {
         initialScale: state.scale,
-        // Its factors are f32 tensors too.
+        // Megatron's factors are f32 tensors too.
         growthFactor: state.growth_factor,
         backoffFactor: state.backoff_factor,
         growthInterval: state.growth_interval,
@@ -254,13 +247,13 @@ const megatron: FrameworkScaler<MegatronScalerState> = {
       counts: {
         scale: state.scale,
         goodSteps: below(what, "growth_tracker", state.growth_tracker, state.growth_interval),
-        // Exhausted tolerance counts on below 1 there and stays at 1 here: either way the next overflow backs off.
+        // Megatron counts on below 1, and this scaler stays at 1. With either, the next overflow reduces the scale.
         tolerance: Math.max(1, state.hysteresis_tracker),
       },
     };
   },
   write: ({ options, counts }, what) => {
-    // With a tolerance of one overflow both rules refill the same.
+    // If the first overflow reduces the scale, both refill rules have the same effect.
     if (options.hysteresis > 1) expectOptions(what, options, { refill: "on-growth" });
     expectOptions(what, options, { growthDelay: 0 });
     return {

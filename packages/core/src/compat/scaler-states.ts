@@ -28,19 +28,19 @@ export interface DeepSpeedScalerState {
   readonly scale_factor: number;
   readonly scale_window: number;
   readonly min_scale: number;
-  /** Overflows that it takes to reduce the scale; `cur_hysteresis` counts down from it. */
+  /** Number of overflows that reduce the scale; `cur_hysteresis` counts down from this number. */
   readonly delayed_shift: number;
-  /** Overflows that are left until the scale is reduced. */
+  /** Number of further overflows until the scale is reduced. */
   readonly cur_hysteresis: number;
-  /** Whether each finite step restores `cur_hysteresis`, and not only growth. */
+  /** Whether each finite step restores `cur_hysteresis`; if false, only growth does. */
   readonly consecutive_hysteresis: boolean;
   /** Whether an overflow at `min_scale` ends the run. A trainer skips instead, at most `maxConsecutiveSkips` times. */
   readonly raise_error_at_min_scale?: boolean;
 }
 
 /**
- * The state of Megatron Core's `DynamicGradScaler`: the result of its `state_dict()`, and attributes that this leaves
- * out.
+ * The state of Megatron Core's `DynamicGradScaler`: the result of its `state_dict()`, and attributes that
+ * `state_dict()` leaves out.
  */
 export interface MegatronScalerState {
   readonly scale: number;

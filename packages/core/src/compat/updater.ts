@@ -1,25 +1,15 @@
 /**
- * NNabla's `DynamicLossScalingUpdater` (nnabla.experimental.mixed_precision_training) in one call, with its
- * parameters and defaults; the options name the few differences. The tutorial app `apps/updater` writes it out line
- * by line.
+ * NNabla's `DynamicLossScalingUpdater` (nnabla.experimental.mixed_precision_training) in one call, with NNabla's
+ * parameters and defaults; the comments of the options name the few differences. The tutorial app `apps/updater` writes
+ * the same loop out.
  */
 
 import { isHostTensor, leavesOf } from "@mp/graph";
-import {
-  callback,
-  claim,
-  count,
-  invalid,
-  listOf,
-  type OptionTable,
-  optional,
-  readOptions,
-  withDefault,
-} from "@mp/graph/internal";
+import { checks, invalid, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { chain } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { weightDecay } from "../optim/weight-decay.js";
-import { choosePrecision } from "../precision/choose-precision.js";
+import { choosePrecision } from "../precision/check-precision.js";
 import { dynamicLossScale, SMALLEST_SCALE } from "../precision/loss-scaler.js";
 import { mixed } from "../precision/presets.js";
 import type { AnyBatch, Fed } from "../train/definition/loss.js";
@@ -58,7 +48,7 @@ export interface UpdaterOptions<P, B, M, K extends string = string> extends Pass
   readonly weightDecay?: number;
   /** The workers of a distributed run, which add their gradients; default none. */
   readonly comm?: Communicator;
-  /** Paths of the parameters whose gradients are exchanged; default all. NNabla exchanges none unless told. */
+  /** Paths of the parameters whose gradients are exchanged; default all. NNabla's default is none. */
   readonly grads?: readonly string[];
 }
 
@@ -69,7 +59,7 @@ export interface Updater<P, B, M, K extends string = string> {
   /**
    * Feeds `accumGrad` batches, computes their scaled gradients, exchanges them, checks, unscales and updates. On
    * overflow it divides the scale and runs the same batches again, at most 100 times; then they are skipped.
-   * @throws what the data feeder throws; as `step` of a trainer
+   * @throws the errors of the data feeder and of a trainer's `step`
    */
   update(): Promise<StepResult<K>>;
   /** Frees everything. Idempotent. */
@@ -80,7 +70,7 @@ export interface Updater<P, B, M, K extends string = string> {
 /** NNabla's `_max_recursive_count`. */
 const MAX_RETRIES = 100;
 
-/** The check of options that the trainer checks itself. */
+/** Checks nothing: for options that the trainer checks itself. */
 const doNothing = (): void => {};
 
 const UPDATER = {
@@ -93,26 +83,29 @@ const UPDATER = {
   signal: doNothing,
   onWarning: doNothing,
   solver: doNothing,
-  dataFeeder: callback,
+  dataFeeder: checks.callback,
   scale: withDefault(8, doNothing),
   scalingFactor: withDefault(
     2,
-    claim("a number above 1", (factor) => typeof factor === "number" && factor > 1 && factor < 2 ** 64),
+    checks.claim(
+      "a number above 1",
+      (factor) => typeof factor === "number" && factor > 1 && factor < 2 ** 64,
+    ),
   ),
-  N: withDefault(2000, count),
+  N: withDefault(2000, checks.count),
   clearBuffer: withDefault(true, (_, value) => {
     if (value !== true)
       inexpressible("updater", "clearBuffer", value, "and what a step no longer needs is freed");
   }),
-  accumGrad: withDefault(1, count),
+  accumGrad: withDefault(1, checks.count),
   weightDecay: doNothing,
-  comm: optional(communicator),
-  grads: optional(listOf("paths of parameters", (path) => typeof path === "string")),
+  comm: checks.optional(communicator),
+  grads: checks.optional(checks.listOf("paths of parameters", (path) => typeof path === "string")),
 } satisfies OptionTable<UpdaterOptions<unknown, unknown, unknown>>;
 
 /**
- * NNabla's dynamic loss scaling in one call: `update()` feeds, computes gradients of the scaled loss, exchanges, checks,
- * retries, unscales, decays and applies.
+ * NNabla's dynamic loss scaling in one call: `update()` feeds, computes gradients of the scaled loss, exchanges,
+ * checks, retries, unscales, decays and applies.
  * @example
  * ```ts
  * const training = await updater({ backend, solver: momentum({ learningRate: 0.1 }), loss, params, dataFeeder });
@@ -140,7 +133,7 @@ export async function updater<
     growthFactor: scalingFactor,
     backoffFactor: 1 / scalingFactor,
     growthInterval: N,
-    // Like NNabla's it has no floor but what f32 can divide by: 100 retries from 8 reach 2^-98.
+    // Like NNabla's scaler, this has only f32's floor for divisors: 100 retries from 8 reach 2^-98.
     minScale: SMALLEST_SCALE,
   });
   const { backend, params, loss, modelState, seed, signal, onWarning } = options;
@@ -169,7 +162,7 @@ export async function updater<
   };
 }
 
-/** Copies the options without those that are undefined. */
+/** Copies the options, leaving out undefined ones. */
 function dropUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]?: Exclude<T[K], undefined> };

@@ -1,7 +1,7 @@
 /** `@mp/core/compat`: loss scalers of other frameworks and NNabla's updater. */
 
 // Loss scalers of PyTorch, Keras, DeepSpeed and Megatron
-export { scalerFrom, scalerStateTo, type ScaledTraining } from "../compat/scaler.js";
+export { scalerFrom, scalerStateTo, type ScaledTraining } from "../compat/convert-scaler.js";
 export type {
   ScalerFramework,
   ScalerStates,

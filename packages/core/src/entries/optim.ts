@@ -4,7 +4,7 @@
 export { sgd, momentum, type SgdOptions, type MomentumOptions } from "../optim/sgd.js";
 export { adam, adamW, type AdamOptions, type AdamWOptions } from "../optim/adam.js";
 export { lion, type LionOptions } from "../optim/lion.js";
-export { muon, type MuonOptions } from "../optim/muon.js";
+export { muon, type MuonOptions, type OutputAxis } from "../optim/muon.js";
 
 // Adaptive optimizers
 export { rmsProp, type RmsPropOptions, type RmsPropState } from "../optim/rms-prop.js";

@@ -10,7 +10,7 @@ export {
   type CastDifference,
 } from "../cast/explain.js";
 export type { CastLint, CastLintRule } from "../cast/lint.js";
-export type { CastRule } from "../cast/rule.js";
+export type { CastRule } from "../cast/cast-decision.js";
 
 // Ranges and memory
 export { addHistograms, type ExponentHistogram } from "../train/report/counts/exponent-counts.js";
@@ -23,9 +23,13 @@ export type { StepMemory, MemoryKinds } from "../train/report/memory-kinds.js";
 
 // Whole data sets
 export type { EvaluateAllOptions, EvaluateAllMetricsOptions } from "../train/data/evaluate-all.js";
-export type { DatasetEvaluation } from "../train/metrics/dataset-evaluation.js";
+export type { DatasetEvaluation } from "../train/metrics/evaluation-result.js";
 export type { StreamedMetric, StreamedMetrics, StreamedValues } from "../train/metrics/streamed-metric.js";
 
 // Skipped steps
-export type { Diagnosis, DiagnosisCause } from "../train/diagnosis/diagnose.js";
+export { shareUnchanged } from "../train/diagnosis/replay.js";
+export type { Diagnosis } from "../train/diagnosis/diagnose.js";
+export type { DiagnosisCause } from "../train/diagnosis/advice.js";
+export type { Remedy } from "../train/diagnosis/remedies.js";
+export type { TensorUpdates } from "../train/definition/result.js";
 export type { Attribution } from "../train/diagnosis/attribution.js";

@@ -1,4 +1,4 @@
-import { claim, invalid, type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
+import { checks, invalid, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { div, minimum, sqrt } from "@mp/graph/ops";
 import { compose } from "./composed.js";
 import {
@@ -17,16 +17,16 @@ import { decayHint } from "./weight-decay.js";
 export interface AdafactorOptions extends ScaleByFactoredRmsOptions {
   /** Default 0.01, the paper's and PyTorch's. */
   readonly learningRate?: LearningRate;
-  /** Limit the rate of step t to 1/√t; not for a settable rate. Default true, as in the paper, Keras and PyTorch. */
+  /** Limit the rate of step t to 1/√t; must be false for a settable rate. Default true, as in Keras and PyTorch. */
   readonly relativeStep?: boolean;
-  /** Scale the steps of a parameter by its root mean square, at least this; false: no scaling. Default 1e-3. */
+  /** Scale steps by the parameter's root mean square, at least by this; false: no scaling. Default 1e-3. */
   readonly scaleParameter?: number | false;
   /** Limit the root mean square of a direction to this; false: no clipping. Default 1. */
   readonly clipThreshold?: number | false;
 }
 
 const positive = hyperparameter({ from: 0, open: true });
-const isOff = claim("a number or false", (value) => value === false);
+const isOff = checks.claim("a number or false", (value) => value === false);
 /** Checks that an option is a number above 0, or false. */
 const positiveOrFalse: typeof positive = (what, value) =>
   (typeof value === "boolean" ? isOff : positive)(what, value);
@@ -34,14 +34,14 @@ const positiveOrFalse: typeof positive = (what, value) =>
 const ADAFACTOR = {
   learningRate: withDefault<LearningRate>(0.01, rate),
   ...SCALE_BY_FACTORED_RMS,
-  relativeStep: withDefault(true, truth),
+  relativeStep: withDefault(true, checks.truth),
   scaleParameter: withDefault<number | false>(1e-3, positiveOrFalse),
   clipThreshold: withDefault<number | false>(1, positiveOrFalse),
 } satisfies OptionTable<AdafactorOptions>;
 
 /**
- * Shazeer & Stern, arXiv 1804.04235: clips directions and makes steps relative to the parameters. Second moments take
- * the memory of a row and a column for each matrix; there are no first moments.
+ * Adafactor (Shazeer & Stern, arXiv 1804.04235): clips directions and makes steps relative to the parameters. The
+ * second moments of a matrix take the memory of one row and one column; there are no first moments.
  */
 export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredState> {
   const settings = readOptions("adafactor", options, ADAFACTOR, {
@@ -57,7 +57,7 @@ export function adafactor(options: AdafactorOptions = {}): Optimizer<FactoredSta
   ]);
 }
 
-/** Limits a rate to 1/√t. */
+/** Limits the rate of step t to 1/√t. */
 function relative(learningRate: LearningRate): Schedule {
   if (isSettable(learningRate)) {
     throw invalid("adafactor: a settable rate is not relative to the step; set relativeStep: false");

@@ -19,7 +19,7 @@ export interface AdamOptions extends ScaleByAdamOptions {
 const ADAM = { learningRate: rate, ...SCALE_BY_ADAM } satisfies OptionTable<AdamOptions>;
 const HINTS = { example: "{ learningRate: 1e-3 }", elsewhere: ADAM_ELSEWHERE };
 
-/** Kingma & Ba, arXiv 1412.6980, algorithm 1: bias-corrected moments, counting applied steps. */
+/** Kingma & Ba, arXiv 1412.6980, algorithm 1. The bias correction counts applied steps only. */
 export function adam(options: AdamOptions): Optimizer<AdamState> {
   const settings = readOptions("adam", options, ADAM, {
     ...HINTS,

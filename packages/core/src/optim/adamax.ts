@@ -1,5 +1,5 @@
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
-import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { checks, type OptionTable, readOptions, withDefault, withoutDefaults } from "@mp/graph/internal";
 import { abs, add, div, maximum, mul } from "@mp/graph/ops";
 import { compose } from "./composed.js";
 import { average, biasCorrection, stepNumber } from "./moments.js";
@@ -24,7 +24,7 @@ export interface ScaleByAdamaxOptions extends StateOptions<keyof typeof SLOTS> {
   readonly beta2?: number;
   /** Added to |g|, in the unit of the gradients; f32, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
-  /** Add epsilon to u instead, where it divides, as Keras does. Default false: to |g|, as PyTorch and optax do. */
+  /** Add epsilon to the divisor u instead, as Keras does. Default false: to |g|, as PyTorch and optax do. */
   readonly epsilonOutside?: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface AdamaxOptions extends ScaleByAdamaxOptions {
   readonly learningRate: LearningRate;
 }
 
-/** Options that did not exist when the first checkpoints were written. */
-const LATER = { epsilonOutside: withDefault(false, truth) };
+/** Options added later. Descriptions leave them out at their defaults, so that they match older checkpoints. */
+const LATER = { epsilonOutside: withDefault(false, checks.truth) };
 const SCALE_BY_ADAMAX = {
   ...stateOptions(SLOTS),
   ...BETAS,

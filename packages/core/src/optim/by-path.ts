@@ -41,10 +41,11 @@ interface Group extends PathRule {
 }
 
 /**
- * An optimizer of groups: a parameter belongs to the first rule that matches it, or to `rest`, the group `default`.
- * Each optimizer sees its own parameters only, so a `clipByGlobalNorm` in a group clips by the norm of that group;
- * `clipNorm` of the trainer, or a `chain` around this, clips by the norm of all. The optimizer of a rule may have
- * groups too, named `outer.inner`. Frozen parameters belong to no group.
+ * Makes an optimizer that updates groups of parameters in different ways. A parameter belongs to the first rule that
+ * matches its path, or to `rest`, whose group is `default`. Each rule's optimizer sees only its own group, so
+ * `clipByGlobalNorm` in a rule clips by the norm of that group; the trainer's `clipNorm`, or a `chain` around `byPath`,
+ * clips by the norm of all groups. A rule's optimizer may have groups as well, named `outer.inner`. Frozen parameters
+ * belong to no group.
  * @throws MP_INVALID_ARGUMENT for a malformed rule, two groups of one name, or, when training begins, a path that the
  *   parameters do not have or a function that does not give true or false
  */
@@ -100,7 +101,7 @@ export function byPath(
   };
 }
 
-/** The scope of a group; `leaf` if a function chooses its parameters, since a part of a leaf has another shape. */
+/** The scope of a group; `leaf` if a function chooses parameters by shape, since part of a leaf has another shape. */
 const groupScope = ({ paths, group, optimizer }: Group): Pick<Optimizer, "scope"> =>
   paths.length > 0 || group === DEFAULT_GROUP || optimizer.scope === undefined
     ? optimizer
@@ -125,7 +126,7 @@ function ownRates(
   return Object.fromEntries(own);
 }
 
-/** Assigns parameters to groups; the result gives a group's part of a tree with the parameters' structure. */
+/** Assigns parameters to groups. @returns a function that gives a group's part of any tree like the parameters */
 function split(
   groups: readonly Group[],
   parameters: TensorTree,
@@ -163,7 +164,7 @@ function readGroup(rule: PathRule, index: number): Group {
   return { group, optimizer, paths: scopes, isIn, title: `${group} ${scopes.join(" ")}` };
 }
 
-/** Checks the result of the function: the promise of an async function would match every parameter. */
+/** Wraps a user's test and checks its results, because the promise of an async function would match every parameter. */
 const tester =
   (group: string, test: ParameterTest): ParameterTest =>
   (path, parameter) => {
@@ -188,7 +189,7 @@ function checkOptimizer(group: string, optimizer: unknown): void {
     );
 }
 
-/** Refuses paths that no parameter has: a parameter would go to other rules by a typo. Frozen ones are `{}` here. */
+/** Refuses paths that no parameter has, because after a typo other rules would apply. Frozen leaves are `{}` here. */
 function checkPaths({ group, paths }: Group, parameters: TensorTree): void {
   for (const path of paths) {
     let node: unknown = parameters;

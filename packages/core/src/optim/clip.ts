@@ -7,8 +7,8 @@ import type { GradientTransformation } from "./optimizer.js";
 import { stateless } from "./transformation.js";
 
 /**
- * With a limit of at least this, limit / norm and its square are normal f32 numbers for every norm whose square is
- * finite in f32.
+ * The smallest limit for which limit / norm and its square are normal f32 numbers, for every norm whose
+ * square is finite in f32.
  */
 const SMALLEST_NORM = 2 ** -40;
 
@@ -27,8 +27,8 @@ export function clipFactor(norm: Tensor, limit: number): Tensor {
 
 /**
  * Scales all gradients by one factor so that their global norm is at most `limit`, at least 2^-40 (Pascanu et al.,
- * arXiv 1211.5063). A norm above 1.8e19 overflows when squared, and the step is skipped: the factor would make every
- * gradient 0.
+ * arXiv 1211.5063). A norm above 1.8e19 overflows when squared. The step is then skipped, because the factor would make
+ * every gradient 0.
  */
 export function clipByGlobalNorm(limit: number): GradientTransformation {
   normLimit("clipByGlobalNorm: the limit", limit);

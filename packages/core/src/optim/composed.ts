@@ -12,8 +12,8 @@ import { STATE_OPTIONS } from "./states/state-options.js";
 type Settings = Parameters<typeof described>[1] & { readonly learningRate: LearningRate };
 
 /**
- * An optimizer that turns gradients into directions by its parts, in order, and steps against them. Unlike in a
- * `chain`, the parts share one state record, so no two may have an entry of the same name.
+ * Makes an optimizer that turns gradients into directions, by `parts` in order, and steps against the
+ * directions. Unlike in a `chain`, the parts share one state record, so they need distinct names of entries.
  */
 export function compose<S extends TensorTree>(
   name: string,

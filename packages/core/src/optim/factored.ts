@@ -12,7 +12,7 @@ import { direction } from "./transformation.js";
 const SLOTS = { row: "nonNegative", column: "nonNegative" } as const;
 
 export interface ScaleByFactoredRmsOptions extends StateOptions<keyof typeof SLOTS> {
-  /** The average of step t decays by 1 - t^-decayPower; default 0.8. */
+  /** At step t the averages are multiplied by 1 - t^-decayPower; default 0.8. */
   readonly decayPower?: number;
   /** ε₁, added to the squares of the gradients; f32, at least 2^-100. Default 1e-30. */
   readonly epsilon?: number;
@@ -25,8 +25,8 @@ export const SCALE_BY_FACTORED_RMS: DefaultedOptions<ScaleByFactoredRmsOptions> 
 };
 
 /**
- * `row` is the average of g² over the last axis and `column` over the last but one. A parameter of fewer than two
- * dimensions has its own average in `row`, and a scalar 0 in `column`.
+ * `row` is the average of g² over the last axis and `column` over the last but one. A parameter of fewer than
+ * two dimensions has its average of g², unreduced, in `row`, and a scalar 0 in `column`.
  */
 export type FactoredState = { readonly row: TensorTree; readonly column: TensorTree };
 
@@ -34,8 +34,8 @@ export type FactoredState = { readonly row: TensorTree; readonly column: TensorT
 const isFactored = ({ shape }: Tensor): boolean => shape.length > 1 && !shape.includes(0);
 
 /**
- * The direction of Adafactor (Shazeer & Stern, arXiv 1804.04235, algorithm 4): g / √v, where v of a parameter of two or
- * more dimensions is row·column / mean(row), of the last two axes.
+ * The direction of Adafactor (Shazeer & Stern, arXiv 1804.04235, algorithm 4): g / √v, where v is row·column
+ * / mean(row) over the last two axes if a parameter has two or more dimensions.
  */
 export function scaleByFactoredRms(
   options: ScaleByFactoredRmsOptions = {},
@@ -43,7 +43,7 @@ export function scaleByFactoredRms(
   return selectFactored(readOptions("scaleByFactoredRms", options, SCALE_BY_FACTORED_RMS));
 }
 
-/** Makes the transformation from options that have been read. */
+/** Makes the transformation from checked options with all defaults filled in. */
 export function selectFactored(
   settings: Required<ScaleByFactoredRmsOptions>,
 ): GradientTransformation<FactoredState> {

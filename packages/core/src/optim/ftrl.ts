@@ -17,7 +17,7 @@ export interface FtrlOptions extends StateOptions<keyof typeof SLOTS> {
   readonly power?: number;
   /** Start of the sum of squares; at least 2^-100. Default 0.1. */
   readonly initialAccumulator?: number;
-  /** L1 regularization: makes weights exactly 0 whose sum of gradients is at most this in size; default 0. */
+  /** L1 regularization: a weight is exactly 0 if its sum of gradients is at most this in magnitude; default 0. */
   readonly l1?: number;
   /** L2 regularization; default 0. */
   readonly l2?: number;

@@ -8,7 +8,7 @@ interface Range {
   readonly below?: number;
 }
 
-/** Rejects a hyperparameter that is infinite in f32, its dtype in the graph, or zero there if 0 is rejected. */
+/** Rejects a hyperparameter that is out of range or infinite when rounded to f32, its dtype in the graph. */
 export function checkHyperparameter(what: string, value: number, { from, open, below }: Range): void {
   const rounded = typeof value === "number" ? Math.fround(value) : Number.NaN;
   const isAbove = open === true ? rounded > from : rounded >= from;
@@ -17,7 +17,6 @@ export function checkHyperparameter(what: string, value: number, { from, open, b
   throw invalid(`${what} must be ${range} in f32, got ${shown(value)}`);
 }
 
-/** Makes the check of an option with this range. */
 export const hyperparameter =
   (range: Range): Check =>
   (what, value) =>

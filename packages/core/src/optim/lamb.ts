@@ -21,7 +21,7 @@ export interface LambOptions
   readonly learningRate: LearningRate;
   /** Added to √v, in the unit of the gradients; f32, at least 2^-100. Default 1e-6. */
   readonly epsilon?: number;
-  /** λ·w is added to the direction before its norm is taken; default 0, that of optax. The paper has 0.01. */
+  /** λ·w is added to the direction before its norm is taken; default 0, as in optax. The paper has 0.01. */
   readonly weightDecay?: number;
 }
 
@@ -34,8 +34,8 @@ const LAMB = {
 } satisfies OptionTable<LambOptions>;
 
 /**
- * You et al., arXiv 1904.00962, as optax computes it: Adam's direction and λ·w, scaled to the norm of each parameter. Give
- * biases and normalizations an `adam` of their own by `byPath` and `biasesAndNorms`.
+ * You et al., arXiv 1904.00962, as optax computes it: the sum of Adam's direction and λ·w, scaled to each parameter's
+ * norm. Give biases and normalizations an `adam` of their own by `byPath` and `biasesAndNorms`.
  */
 export function lamb(options: LambOptions): Optimizer<AdamState> {
   const settings = readOptions("lamb", options, LAMB, {

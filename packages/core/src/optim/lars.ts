@@ -1,5 +1,5 @@
 import type { TensorTree } from "@mp/graph";
-import { type OptionTable, readOptions, truth, withDefault } from "@mp/graph/internal";
+import { checks, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
 import { type LearningRate, type Optimizer, rate } from "./optimizer.js";
@@ -24,14 +24,14 @@ const LARS = {
   learningRate: rate,
   ...stateOptions(VELOCITY),
   momentum: withDefault(0.9, averageFactor),
-  nesterov: withDefault(false, truth),
+  nesterov: withDefault(false, checks.truth),
   weightDecay: withDefault(0, decay),
   trustCoefficient: withDefault(0.001, TRUST_RATIO.trustCoefficient.accepts),
   epsilon: TRUST_RATIO.epsilon,
 } satisfies OptionTable<LarsOptions>;
 
 /**
- * You et al., arXiv 1708.03888: gradients and λ·w, scaled to the norm of each parameter, then momentum. As in
+ * You et al., arXiv 1708.03888: the sum of gradient and λ·w, scaled to each parameter's norm, then momentum. As in
  * `momentum` the learning rate is outside the velocity; in optax it is inside, which makes a difference when the rate
  * changes. Give biases and normalizations a `momentum` of their own by `byPath` and `biasesAndNorms`.
  */

@@ -27,7 +27,7 @@ export interface ScaleByLionOptions extends StateOptions<keyof typeof SLOTS> {
 
 export interface LionOptions extends ScaleByLionOptions {
   readonly learningRate: LearningRate;
-  /** Decoupled weight decay of the master weights; default 1e-3, that of optax. */
+  /** Decoupled weight decay of the master weights; default 1e-3, as in optax. */
   readonly weightDecay?: number;
 }
 

@@ -14,8 +14,8 @@ export const average = (averages: TensorTree, xs: TensorTree, decay: number): Te
 export const stepNumber = ({ step }: UpdateContext): Tensor => add(cast(step, "f32"), 1);
 
 /**
- * 1 - β^t. In f32 the difference keeps only five digits at t = 1 and β = 0.999, fewer than the moments have. With u =
- * tanh(-t·ln(β)/2) it is 2u / (1 + u), accurate to the last place.
+ * 1 - β^t. In f32 the difference keeps only five digits at t = 1 and β = 0.999, fewer than the moments have. So it is
+ * computed as 2u / (1 + u) with u = tanh(-t·ln(β)/2), accurate to the last place.
  */
 export function biasCorrection(beta: number, t: Tensor): Tensor {
   if (beta === 0) return literal(1);
@@ -23,7 +23,7 @@ export function biasCorrection(beta: number, t: Tensor): Tensor {
   return div(mul(u, 2), add(u, 1));
 }
 
-/** A smaller epsilon times a bias correction could be 0 without subnormals: 0 / 0 for a gradient of 0. */
+/** Smallest epsilon: a smaller one times a bias correction may be flushed to 0, so that a gradient of 0 gives 0 / 0. */
 const SMALLEST_EPSILON = 2 ** -100;
 
 /** Checks that an epsilon is large enough to prevent 0 / 0. */

@@ -20,6 +20,8 @@ export interface UpdateContext {
   readonly settable?: Readonly<Record<string, Tensor>>;
   /** Stream of this step's random numbers, for stochastic rounding. */
   readonly key?: Key;
+  /** Reports a likely mistake of the user, each text once in a run. */
+  readonly warn?: (message: string) => void;
 }
 
 /** Common to optimizers and gradient transformations. All tensors are f32, under any policy. */
@@ -28,13 +30,13 @@ interface Part<S extends TensorTree> {
   /** The name with all hyperparameters. Loading a checkpoint with another description warns. Default `name`. */
   readonly description?: string;
   /**
-   * The values that the update of an element depends on: gradient, state and weight of that `element` alone, or of
-   * its whole `leaf`. By default it may depend on anything. Decides how an optimizer may be divided among ranks.
+   * The values that the update of an element depends on: gradient, state and weight of that `element` alone, or of its
+   * whole `leaf`. By default the update may depend on anything. Decides how the optimizer may be sharded over ranks.
    */
   readonly scope?: "element" | "leaf";
   /** Learning rates by group of parameters, which a step reports. An optimizer without groups has one, `default`. */
   readonly learningRates?: Readonly<Record<string, LearningRate>>;
-  /** State for these parameters (f32 view). */
+  /** Makes the state for these parameters, which are given in f32. */
   init(parameters: TensorTree): S;
   update(
     gradients: TensorTree,
@@ -72,7 +74,7 @@ export interface GradientTransformation<S extends TensorTree = TensorTree> exten
 /** A learning rate (f32 scalar) as a function of the number of applied steps (i32 scalar). */
 export type Schedule = (step: Tensor) => Tensor;
 
-/** A constant, a schedule, or one that the host sets. */
+/** A constant rate, a schedule, or a rate that the host sets. */
 export type LearningRate = number | Schedule | SettableRate;
 
 /** The widest scope among several parts, as a property to spread into the combined optimizer. */
@@ -82,10 +84,10 @@ export function widestScope(parts: readonly Pick<Optimizer, "scope">[]): Pick<Op
   return { scope: scopes.includes("leaf") ? "leaf" : "element" };
 }
 
-/** The group of all parameters or, in `byPath`, of those that no rule matches. */
+/** The group of all parameters or, in `byPath`, of the parameters that no rule matches. */
 export const DEFAULT_GROUP = "default";
 
-/** The name of a group within a group: `outer.inner`, or just one of the two if the other is the default. */
+/** The name of a group within a group: `outer.inner`. If one of the two is `default`, the other's name alone. */
 export function groupName(outer: string, inner: string): string {
   if (inner === DEFAULT_GROUP) return outer;
   return outer === DEFAULT_GROUP ? inner : `${outer}.${inner}`;
@@ -127,7 +129,7 @@ export function rateAt(
 
 const STEP_HINT = 'a schedule gets the step as i32, compute with cast(step, "f32")';
 
-/** Calls a schedule. The step is i32, which does not mix with floats: the error names the cast if it is missing. */
+/** Calls a schedule. The step is i32; if the schedule mixes it with floats, the error names the cast. */
 function computeRate(schedule: Schedule, { step }: UpdateContext): unknown {
   try {
     return schedule(step);
@@ -143,7 +145,7 @@ function computeRate(schedule: Schedule, { step }: UpdateContext): unknown {
 type Rated = Pick<Optimizer, "learningRates">;
 type RatesByGroup = Readonly<Record<string, Tensor>>;
 
-/** Maps the learning rate of each group by `of`, and drops those for which it gives undefined. */
+/** Maps the learning rate of each group by `of`, and drops groups for which `of` returns undefined. */
 function ratesBy(
   { learningRates = {} }: Rated,
   of: (rate: LearningRate, group: string) => Tensor | undefined,
@@ -165,7 +167,7 @@ export const computeRates = (optimizer: Rated, context: UpdateContext): RatesByG
     typeof rate === "number" ? undefined : cast(rateAt(rate, context, group), "f32"),
   );
 
-/** Makes f32 updates of directions multiplied by -rate; also returns the rate if it is computed. */
+/** Makes f32 updates, directions times -rate. Also returns the rate if it is computed. */
 export function descend(
   directions: TensorTree,
   learningRate: LearningRate,

@@ -104,7 +104,7 @@ describe("Adam", () => {
     expect(small).toBeCloseTo(-0.5, 4);
     expect(large).toBeCloseTo(0.5, 6);
     expect(one).toBeCloseTo(-0.5, 6);
-    // 1e-20 squared is 0 in f32: ε alone stands below, and does not round to 0.
+    // 1e-20 squared is 0 in f32: the divisor is ε alone, which does not round to 0.
     expect(none).toBeCloseTo(-0.5 * 1e-12, 14);
   });
 

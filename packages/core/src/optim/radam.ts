@@ -33,7 +33,7 @@ const SLOTS = { mean: "both", square: "nonNegative" } as const;
 export interface ScaleByRadamOptions extends StateOptions<keyof typeof SLOTS> {
   /** Default 0.9. */
   readonly beta1?: number;
-  /** Default 0.999; at 5/7 or less no step is rectified. */
+  /** Default 0.999; at 2/3 or less no step is rectified. */
   readonly beta2?: number;
   /** Added to √v before its bias is corrected, as PyTorch does; f32, at least 2^-100. Default 1e-8. */
   readonly epsilon?: number;
@@ -65,7 +65,7 @@ export function scaleByRadam(options: ScaleByRadamOptions = {}): GradientTransfo
   return part(readOptions("scaleByRadam", options, SCALE_BY_RADAM, { elsewhere: ADAM_ELSEWHERE }));
 }
 
-/** The variance is tractable if the average's window is longer than this. */
+/** Smallest effective length of the average v for a rectified step: for shorter ones, 1/√v has unbounded variance. */
 const SHORTEST = 5;
 
 function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<State> {
@@ -95,9 +95,9 @@ function part(settings: Required<ScaleByRadamOptions>): GradientTransformation<S
 }
 
 /**
- * ρ∞ - 2t·βᵗ / (1 - βᵗ), the length of the average's window at step t. For small t it is a small difference of large
- * numbers. With h = -t·ln(β)/2 it is a constant plus (h - (h·coth(h) - 1)) · 2/-ln(β), and a series gives the bracket
- * for small h.
+ * Computes ρ∞ - 2t·βᵗ / (1 - βᵗ), the number of steps that v effectively averages at step t. For small t this is a
+ * small difference of large numbers. So it is computed as a constant plus (h - (h·coth(h) - 1)) · 2/-ln(β) with h =
+ * -t·ln(β)/2; for small h, a series gives h·coth(h) - 1.
  */
 function lengthAt(t: Tensor, beta: number, limit: number): Tensor {
   const x = -Math.log(beta);

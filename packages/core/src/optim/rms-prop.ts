@@ -1,5 +1,5 @@
 import { mapTensors, type TensorTree } from "@mp/graph";
-import { type OptionTable, readOptions, truth, withDefault, withoutDefaults } from "@mp/graph/internal";
+import { checks, type OptionTable, readOptions, withDefault, withoutDefaults } from "@mp/graph/internal";
 import { add, div, maximum, sqrt, sub } from "@mp/graph/ops";
 import { compose } from "./composed.js";
 import { averageFactor } from "./hyperparameter.js";
@@ -34,14 +34,14 @@ export interface RmsPropOptions
   extends Omit<ScaleByRmsOptions, "states">,
     StateOptions<keyof typeof RMS_PROP_SLOTS> {
   readonly learningRate: LearningRate;
-  /** Momentum of the divided gradients, with the learning rate outside, as in `momentum`; default 0, no momentum. */
+  /** Momentum of the normalized gradients, with the learning rate outside, as in `momentum`; default 0, no momentum. */
   readonly momentum?: number;
 }
 
-/** Options that did not exist when the first checkpoints were written. */
+/** Options added later. Descriptions leave them out at their defaults, so that they match older checkpoints. */
 const LATER_PART = {
-  epsilonInRoot: withDefault(false, truth),
-  centered: withDefault(false, truth),
+  epsilonInRoot: withDefault(false, checks.truth),
+  centered: withDefault(false, checks.truth),
 };
 const LATER = { ...LATER_PART, momentum: withDefault(0, averageFactor) };
 const SCALE_BY_RMS = {

@@ -1,10 +1,9 @@
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import {
+  checks,
   type DefaultedOptions,
   invalid,
-  oneOf,
   readOptions,
-  truth,
   withDefault,
   withoutDefaults,
 } from "@mp/graph/internal";
@@ -42,7 +41,7 @@ export interface ScaleByAdamOptions extends StateOptions<keyof typeof SLOTS> {
    * 2010.07468); `yogi` is v - (1-β₂)·sign(v - g²)·g² (Yogi, Zaheer et al. 2018). Default `adam`.
    */
   readonly secondMoment?: SecondMoment;
-  /** Start of both moments; default 0, for Yogi 1e-6 in its paper. */
+  /** Initial value of both moments; default 0. Yogi's paper has 1e-6. */
   readonly initialAccumulator?: number;
 }
 
@@ -57,13 +56,13 @@ export type AdamState = {
   readonly maximum?: TensorTree;
 };
 
-/** Options that did not exist when the first checkpoints were written. */
+/** Options that the oldest checkpoints lack: the optimizer's description omits them at their defaults. */
 export const LATER: DefaultedOptions<Omit<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
   ...stateOptions(SLOTS),
-  amsgrad: withDefault(false, oneOf(false, true, "corrected")),
-  epsilonHat: withDefault(false, truth),
+  amsgrad: withDefault(false, checks.oneOf(false, true, "corrected")),
+  epsilonHat: withDefault(false, checks.truth),
   epsilonRoot: withDefault(0, hyperparameter({ from: 0 })),
-  secondMoment: withDefault("adam", oneOf("adam", "belief", "yogi")),
+  secondMoment: withDefault("adam", checks.oneOf("adam", "belief", "yogi")),
   initialAccumulator: withDefault(0, hyperparameter({ from: 0 })),
 };
 export const BETAS: DefaultedOptions<Pick<ScaleByAdamOptions, "beta1" | "beta2" | "epsilon">> = {
@@ -76,13 +75,13 @@ export const ADAM_ELSEWHERE = { betas: "did you mean beta1 and beta2?" };
 
 /**
  * The direction of Adam without its learning rate: m̂ / (√v̂ + ε), from bias-corrected moments (Kingma & Ba, arXiv
- * 1412.6980, algorithm 1). Only applied steps count.
+ * 1412.6980, algorithm 1). Bias correction counts applied steps only.
  */
 export function scaleByAdam(options: ScaleByAdamOptions = {}): GradientTransformation<AdamState> {
   return adamPart(readOptions("scaleByAdam", options, SCALE_BY_ADAM, { elsewhere: ADAM_ELSEWHERE }));
 }
 
-/** Makes the transformation from options that have been read. */
+/** Makes the transformation from checked options with all defaults filled in. */
 export function adamPart(settings: Required<ScaleByAdamOptions>): GradientTransformation<AdamState> {
   const { beta1, beta2, epsilon, amsgrad, epsilonHat, epsilonRoot, secondMoment, initialAccumulator } =
     settings;

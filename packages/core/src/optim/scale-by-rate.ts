@@ -1,7 +1,7 @@
 /** Learning rates as parts of a chain. */
 
 import { mapTensors } from "@mp/graph";
-import { callback, described } from "@mp/graph/internal";
+import { checks, described } from "@mp/graph/internal";
 import { mul } from "@mp/graph/ops";
 import { compose } from "./composed.js";
 import {
@@ -15,8 +15,8 @@ import {
 import { scaleUpdates } from "./transformation.js";
 
 /**
- * Ends a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is `adam({ learningRate:
- * 1e-3 })`, with the state elsewhere in the tree.
+ * Ends a chain of directions: w ← w - η·d. `chain(scaleByAdam(), scaleByLearningRate(1e-3))` is `adam({
+ * learningRate: 1e-3 })`, except that its state has other paths.
  * @throws MP_INVALID_ARGUMENT for a constant rate that is negative or not finite in f32
  */
 export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
@@ -25,11 +25,11 @@ export function scaleByLearningRate(learningRate: LearningRate): Optimizer {
 }
 
 /**
- * Multiplies directions by a schedule of the applied steps, whatever its sign: a factor besides the learning rate,
- * which comes last.
+ * Multiplies directions by the factor that `schedule` returns, of any sign. The chain still needs a learning rate at
+ * its end.
  */
 export function scaleBySchedule(schedule: Schedule): GradientTransformation {
-  callback("scaleBySchedule: the schedule", schedule);
+  checks.callback("scaleBySchedule: the schedule", schedule);
   return scaleUpdates(
     described("scaleBySchedule", { schedule }),
     "element",

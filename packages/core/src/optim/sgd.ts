@@ -1,9 +1,9 @@
 import { mapTensors, type TensorTree } from "@mp/graph";
 import {
+  checks,
   invalid,
   type OptionTable,
   readOptions,
-  truth,
   withDefault,
   withoutDefaults,
 } from "@mp/graph/internal";
@@ -63,7 +63,7 @@ const LATER = {
 const SCALE_BY_MOMENTUM = {
   ...stateOptions(VELOCITY),
   momentum: withDefault(0.9, averageFactor),
-  nesterov: withDefault(false, truth),
+  nesterov: withDefault(false, checks.truth),
   dampening: LATER.dampening,
 } satisfies OptionTable<ScaleByMomentumOptions>;
 const MOMENTUM = { ...SGD, ...SCALE_BY_MOMENTUM, ...LATER } satisfies OptionTable<MomentumOptions>;
@@ -87,7 +87,7 @@ export function scaleByMomentum(options: ScaleByMomentumOptions = {}): GradientT
   return momentumPart("scaleByMomentum", readOptions("scaleByMomentum", options, SCALE_BY_MOMENTUM));
 }
 
-/** Makes the transformation from options that have been read. */
+/** Makes the transformation from checked options with all defaults filled in. */
 export function momentumPart(
   what: string,
   settings: Required<ScaleByMomentumOptions>,

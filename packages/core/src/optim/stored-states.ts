@@ -71,7 +71,7 @@ export function withStoredStates<S extends TensorTree, P extends Part<S>>(
     }
     return next as unknown as S;
   };
-  // A scale depends on all elements of its tensor; so do the numbers that a tensor draws.
+  // Scales, and random numbers for rounding, depend on the whole tensor.
   const isByElement = !isStochastic && formats.every(({ format }) => format === "bf16");
   return {
     ...part,

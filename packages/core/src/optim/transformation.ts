@@ -5,8 +5,8 @@ import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/stat
 import { withStoredStates } from "./stored-states.js";
 
 /**
- * A transformation that gives an optimizer's direction, by default element by element. Its description has all
- * settings. `slots` names the state that the settings may store in few bits.
+ * Makes a transformation that computes an optimizer's direction, by default element by element. `slots` names the
+ * states that `settings` may store in few bits, with the signs of their values.
  */
 export function direction<S extends TensorTree>(
   name: string,

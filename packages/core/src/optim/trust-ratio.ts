@@ -19,9 +19,9 @@ export const TRUST_RATIO: DefaultedOptions<TrustRatioOptions> = {
 };
 
 /**
- * Scales the direction of each parameter to that parameter's norm: by c·‖w‖ / (‖d‖ + ε), or by 1 if a norm is 0 (You
- * et al., arXiv 1708.03888 and 1904.00962). Norms are of whole parameters; one above 1.8e19 overflows and the step is
- * skipped. Biases and normalizations are usually left out, by `byPath` and `biasesAndNorms`.
+ * Scales the direction of each parameter to that parameter's norm: by c·‖w‖ / (‖d‖ + ε), or by 1 if a norm is 0
+ * (You et al., arXiv 1708.03888 and 1904.00962). Norms are of whole parameters; a norm above 1.8e19 overflows and
+ * the step is skipped. Biases and normalizations are usually left out, by `byPath` and `biasesAndNorms`.
  */
 export function scaleByTrustRatio(options: TrustRatioOptions = {}): GradientTransformation {
   const settings = readOptions("scaleByTrustRatio", options, TRUST_RATIO);

@@ -242,7 +242,7 @@ describe("options", () => {
     [() => dynamicLossScale({ minScale: 0 }), /got 0/],
     [() => dynamicLossScale({ maxScale: 2 ** 127 }), /maxScale must be a number from/],
     [
-      () => dynamicLossScale({ initialScale: 0.5 }),
+      () => dynamicLossScale({ initialScale: 0.5, minScale: 1 }),
       "initialScale 0.5 is outside minScale 1 … maxScale 16777216",
     ],
     [() => dynamicLossScale({ initialScale: 8, maxScale: 4 }), /outside minScale 1 … maxScale 4/],
@@ -266,12 +266,14 @@ describe("options", () => {
   it("at the edges of what f32 divides by are taken", () => {
     for (const scale of [2 ** -126, 2 ** 126]) expect(staticLossScale(scale).maxScale).toBe(scale);
     expect(dynamicLossScale({ initialScale: 2 ** 126, minScale: 2 ** -126 }).maxScale).toBe(2 ** 126);
+    expect(dynamicLossScale({ initialScale: 0.5 })).toMatchObject({ minScale: 0.5, warnings: [] });
+    expect(dynamicLossScale({ initialScale: 8 }).minScale).toBe(1);
   });
 
   it("that are no powers of two warn, each by name, with one that is near", () => {
     expect(staticLossScale(128).warnings).toEqual([]);
     expect(staticLossScale(2 ** -3).warnings).toEqual([]);
-    // The cap that follows from it was not asked for.
+    // Only the initial scale warns: the cap follows from it, the user did not set it.
     expect(dynamicLossScale({ initialScale: 2 ** 24 + 1 }).warnings).toHaveLength(1);
     expect(dynamicLossScale().warnings).toEqual([]);
     expect(staticLossScale(1000).warnings).toEqual([

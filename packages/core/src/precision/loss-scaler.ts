@@ -1,23 +1,12 @@
 /**
- * Loss scaling (Micikevicius et al., arXiv 1710.03740, §3.2): the loss is multiplied by a scale before the
- * backward pass so that small gradients stay inside a half's range, and gradients are divided by it in f32.
+ * Loss scaling (Micikevicius et al., arXiv 1710.03740, §3.2): the loss is multiplied by a scale before the backward
+ * pass so that small gradients stay within the range of the half dtype, and gradients are divided by the scale in f32.
  * A scaler is a value; its state is a tree of tensors in the graph like all other state, so no decision waits for the
  * host.
  */
 
 import type { Tensor, TensorTree } from "@mp/graph";
-import {
-  claim,
-  count,
-  described,
-  integer,
-  invalid,
-  type OptionTable,
-  oneOf,
-  optional,
-  readOptions,
-  withDefault,
-} from "@mp/graph/internal";
+import { checks, described, invalid, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import {
   add,
   and,
@@ -44,11 +33,11 @@ export interface LossScaler<S extends TensorTree = TensorTree> {
   readonly description?: string;
   /** Warnings about the scaler's options; the trainer passes them on. */
   readonly warnings?: readonly string[];
-  /** The smallest scale returned; default 2^-126. A step with a scale outside the two bounds is skipped. */
+  /** The smallest scale that the scaler returns; default 2^-126. A step with a scale outside the bounds is skipped. */
   readonly minScale?: number;
   /**
-   * The largest scale that the scaler returns; default 2^126. With bounds within 1 … 2^24 and without accumulation,
-   * clipping and unscaling are one multiplication.
+   * The largest scale that the scaler returns; default 2^126. If both bounds are in 1 … 2^24 and gradients are not
+   * accumulated, clipping and unscaling are one multiplication.
    */
   readonly maxScale?: number;
   /**
@@ -61,8 +50,8 @@ export interface LossScaler<S extends TensorTree = TensorTree> {
   /** The scale of the next step, f32 scalar. */
   scale(state: S): Tensor;
   /**
-   * The next state. `finite` (bool scalar) says whether loss, gradients and model state were finite at that scale. It
-   * is also true if only the new parameters were not finite and the step is skipped: no scale would have helped.
+   * The next state. `finite` (bool scalar) says whether loss, gradients and model state were finite at that scale.
+   * `finite` is also true for a step skipped only because new parameters are not finite: no scale would have helped.
    */
   update(state: S, finite: Tensor): S;
 }
@@ -86,16 +75,17 @@ export function noLossScaling(): LossScaler<NoState> {
   return constantScale("none", "none", 1);
 }
 
-/** Outside these bounds a scale or its reciprocal is infinite, or a subnormal that engines may flush to 0. */
+/** Smallest scale: a smaller one is subnormal, which engines may flush to 0. */
 export const SMALLEST_SCALE: number = 2 ** -126;
+/** Largest scale: the reciprocal of a larger one is subnormal, which engines may flush to 0. */
 export const LARGEST_SCALE: number = 2 ** 126;
 
-/** Limit for an i32 counter from a file: it is incremented once before it is compared. */
+/** Largest i32 counter in a file: a counter is incremented once before it is compared. */
 export const LARGEST_COUNTER: number = 2 ** 31 - 2;
 
 const isNumber = (value: unknown): value is number => typeof value === "number";
 
-const scaleAllowed = claim(
+const scaleAllowed = checks.claim(
   "a number from 2^-126 to 2^126, so that f32 can divide by it",
   (scale) => typeof scale === "number" && scale >= SMALLEST_SCALE && scale <= LARGEST_SCALE,
 );
@@ -110,7 +100,7 @@ function unlessPowersOfTwo(what: string, factors: Readonly<Record<string, number
     });
 }
 
-/** A constant scale, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; others warn. */
+/** A constant scale, such as the 8 … 512 of the papers. Powers of two scale and unscale exactly; other scales warn. */
 export function staticLossScale(scale: number): LossScaler<NoState> {
   scaleAllowed("staticLossScale: scale", scale);
   const warnings = unlessPowersOfTwo("staticLossScale", { scale });
@@ -131,13 +121,13 @@ export interface DynamicLossScaleOptions {
    * PyTorch. DeepSpeed has 1.
    */
   readonly growthDelay?: number;
-  /** Smallest scale; default 1, below which unscaling could overflow gradients that the check saw as finite. */
+  /** Smallest scale; default the smaller of 1 and `initialScale`. */
   readonly minScale?: number;
   /** Largest scale; default the larger of 2^24 and `initialScale`. */
   readonly maxScale?: number;
-  /** The number of the overflow that lowers the scale: 1 (default) is the first; 3 tolerates two before. */
+  /** Number of overflows that reduce the scale. With 1 (default) the first one does; with 3, two are tolerated. */
   readonly hysteresis?: number;
-  /** When the tolerance is restored: `on-good-step` (default; TransformerEngine, Apex) or `on-growth` (Megatron). */
+  /** When the overflow count restarts: `on-good-step` (default; TransformerEngine, Apex) or `on-growth` (Megatron). */
   readonly refill?: "on-good-step" | "on-growth";
 }
 
@@ -146,14 +136,14 @@ export type DynamicLossScaleState = {
   readonly scale: Tensor;
   /** i32: finite steps since the last overflow or growth; below 0 while `growthDelay` lasts. */
   readonly goodSteps: Tensor;
-  /** i32: overflows until the scale backs off; 1 means the next one. */
+  /** i32: number of overflows until the scale is reduced; 1 means that the next overflow reduces it. */
   readonly tolerance: Tensor;
 };
 
-/** The result of `dynamicLossScale`: a scaler that shows its options. */
+/** The result of `dynamicLossScale`: a scaler that exposes its options. */
 export interface DynamicLossScaler extends LossScaler<DynamicLossScaleState> {
   readonly kind: "dynamic";
-  /** All options, with the defaults of those that were left out. */
+  /** All options, with defaults filled in. */
   readonly options: Required<DynamicLossScaleOptions>;
 }
 
@@ -161,29 +151,29 @@ const DYNAMIC = {
   initialScale: withDefault(2 ** 16, scaleAllowed),
   growthFactor: withDefault(
     2,
-    claim("≥ 1", (factor) => isNumber(factor) && factor >= 1 && Number.isFinite(Math.fround(factor))),
+    checks.claim("≥ 1", (factor) => isNumber(factor) && factor >= 1 && Number.isFinite(Math.fround(factor))),
   ),
   backoffFactor: withDefault(
     0.5,
-    claim("between 0 and 1", (factor) => isNumber(factor) && factor > 0 && factor < 1),
+    checks.claim("between 0 and 1", (factor) => isNumber(factor) && factor > 0 && factor < 1),
   ),
-  growthInterval: withDefault(2000, count),
-  growthDelay: withDefault(0, integer(0, LARGEST_COUNTER)),
-  minScale: withDefault(1, scaleAllowed),
-  maxScale: optional(scaleAllowed),
-  hysteresis: withDefault(1, count),
-  refill: withDefault("on-good-step", oneOf("on-good-step", "on-growth")),
+  growthInterval: withDefault(2000, checks.count),
+  growthDelay: withDefault(0, checks.integer(0, LARGEST_COUNTER)),
+  minScale: checks.optional(scaleAllowed),
+  maxScale: checks.optional(scaleAllowed),
+  hysteresis: withDefault(1, checks.count),
+  refill: withDefault("on-good-step", checks.oneOf("on-good-step", "on-growth")),
 } satisfies OptionTable<DynamicLossScaleOptions>;
 
 /**
- * Grows the scale after `growthInterval` finite steps, backs off on overflow (PyTorch's GradScaler with a
- * floor, a cap and hysteresis).
+ * Makes a scaler that grows the scale after `growthInterval` finite steps and reduces it on overflow: PyTorch's
+ * GradScaler with a floor, a cap and hysteresis.
  * @throws MP_INVALID_ARGUMENT for options that could stall or explode the scale
  */
 export function dynamicLossScale(options: DynamicLossScaleOptions = {}): DynamicLossScaler {
   const read = readOptions("dynamicLossScale", options, DYNAMIC, { example: "{ initialScale: 1024 }" });
-  const { initialScale, growthFactor, backoffFactor, growthInterval, minScale, hysteresis, refill } = read;
-  const { growthDelay, maxScale = Math.max(2 ** 24, initialScale) } = read;
+  const { initialScale, growthFactor, backoffFactor, growthInterval, growthDelay, hysteresis, refill } = read;
+  const { minScale = Math.min(1, initialScale), maxScale = Math.max(2 ** 24, initialScale) } = read;
   // Not -growthDelay, which is -0 without a delay.
   const restart = 0 - growthDelay;
   if (!(minScale <= initialScale && initialScale <= maxScale)) {
@@ -198,26 +188,26 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): Dynamic
       growthFactor,
       backoffFactor,
       growthInterval,
-      // Named only where there is one: checkpoints from before there was a delay have none in their description.
+      // A delay of 0 is left out, as in checkpoints that were written before the option existed.
       ...(growthDelay === 0 ? {} : { growthDelay }),
       minScale,
       maxScale,
       hysteresis,
       refill,
     }),
-    options: { ...read, maxScale },
+    options: { ...read, minScale, maxScale },
     minScale,
     maxScale,
     bounds: {
-      // Not the options' values: a run may resume with other options than its file was made with.
+      // Wider than the options' bounds: a run may resume with other options than its file was made with.
       scale: [SMALLEST_SCALE, LARGEST_SCALE],
       goodSteps: [restart, LARGEST_COUNTER],
       tolerance: [1, 2 ** 31 - 1],
     },
     warnings: unlessPowersOfTwo("dynamicLossScale", {
       initialScale,
-      minScale,
       // No warning for a bound that follows from the initial scale: the user did not set it.
+      ...(options.minScale === undefined ? {} : { minScale }),
       ...(options.maxScale === undefined ? {} : { maxScale }),
       growthFactor,
       backoffFactor,
@@ -235,7 +225,7 @@ export function dynamicLossScale(options: DynamicLossScaleOptions = {}): Dynamic
       const left = sub(tolerance, 1);
       const backsOff = and(not(finite), less(left, 1));
       const grown = minimum(mul(scale, growthFactor), maxScale);
-      // The cap is for a state from another source: an infinite scale would stay infinite forever.
+      // The cap is for a state from another source, because an infinite scale would stay infinite forever.
       const backedOff = minimum(maximum(mul(scale, backoffFactor), minScale), maxScale);
       const refills = refill === "on-good-step" ? finite : grows;
       // Exhausted tolerance stays exhausted until it is refilled: every further overflow backs off immediately.

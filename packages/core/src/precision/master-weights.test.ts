@@ -76,7 +76,7 @@ describe("without masters", () => {
     expect(updated(f32Master(), [1], 0.99 * lost, 100)[0]).toBeCloseTo(1 + 99 * lost, 5);
   });
 
-  /** Updates a number next to -1, on the side nearer to 0, where the numbers of the half lie twice as close. */
+  /** Updates a number next to -1, on the side nearer to 0, where the numbers of the half dtype lie twice as close. */
   function updatedBelow(dtype: HalfDType, lost: number, times: number): number {
     let weight = -1;
     for (let step = 0; step < times; step++) weight = roundTo(dtype, weight + roundTo(dtype, 0.99 * lost));
@@ -92,7 +92,7 @@ describe("Kahan's sum", () => {
   it.each(["bf16", "f16"] as const)("in %s keeps what the sum alone would lose", (dtype) => {
     const [value = 0] = updated(kahan(dtype), [1], 1e-4, 2000);
     expect(updated(noMasterWeights(dtype), [1], 1e-4, 2000)).toEqual([1]);
-    // Within a unit in the last place of what f32 gives.
+    // Within one ulp of the f32 result.
     expect(Math.abs(value - 1.2)).toBeLessThan(dtype === "bf16" ? 2 ** -7 : 2 ** -10);
   });
 

@@ -1,13 +1,13 @@
 /**
- * How parameters are kept and updated. A half has 11 (f16) or 8 (bf16) significant bits, so a sum computed in the
- * half loses an update below 2^-11 or 2^-8 of the weight (Micikevicius et al., arXiv 1710.03740, §3.1).
+ * How parameters are kept and updated. f16 has 11 significant bits and bf16 has 8, so a sum in that dtype loses an
+ * update below 2^-11 or 2^-8 of the weight (Micikevicius et al., arXiv 1710.03740, §3.1).
  */
 
 import { foldIn, type HalfDType, type Key, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { dtypeHint, invalid, shown } from "@mp/graph/internal";
 import { add, cast, stochasticallyRounded, sub } from "@mp/graph/ops";
 
-/** The three functions of a way to store weights, also of a custom one, in traced operators. */
+/** A way to store weights, built in or custom: three functions in traced operators. */
 export interface MasterWeights<S extends TensorTree = TensorTree> {
   /** The method, with its dtype if it has one: `kahan(bf16)`. Loading a checkpoint with another name warns. */
   readonly name: string;
@@ -16,6 +16,8 @@ export interface MasterWeights<S extends TensorTree = TensorTree> {
    * `loadParameters` reads the weights there.
    */
   readonly weightsAt?: string;
+  /** Whether updates below the weights' precision are kept, in a remainder or by stochastic rounding. */
+  readonly keepsSmallUpdates?: true;
   /** The initial state for the user's parameters (f32). */
   init(parameters: TensorTree): S;
   /** The parameters that the loss is differentiated with respect to: the user's tree, in the dtype of storage. */
@@ -42,7 +44,7 @@ function checkHalf(what: string, dtype: unknown): void {
 const castAll = <T extends TensorTree>(tree: T, dtype: HalfDType): T =>
   mapTensors((leaf) => cast(leaf, dtype), tree);
 
-/** Weights stored and updated in the half: shows what is lost without master weights. */
+/** Stores and updates weights in the half dtype, to show what is lost without master weights. */
 export function noMasterWeights(dtype: HalfDType): MasterWeights {
   checkHalf("noMasterWeights", dtype);
   return {
@@ -55,19 +57,20 @@ export function noMasterWeights(dtype: HalfDType): MasterWeights {
 }
 
 export type KahanState = {
-  /** The weights in the half, as the loss gets them; the sum with the compensation is nearly exact. */
+  /** The weights in the half dtype, as the loss gets them; `value` + `compensation` is nearly exact. */
   readonly value: TensorTree;
-  /** The remainder that rounding took from the last additions, in the same half. */
+  /** The accumulated rounding error of the additions so far, in the same half dtype. */
   readonly compensation: TensorTree;
 };
 
-/** Weights in the half with Kahan summation: two halves per weight, nearly the accuracy of f32. */
+/** Weights in the half dtype with Kahan summation: two 16-bit numbers per weight, with nearly the accuracy of f32. */
 export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
   checkHalf("kahan", dtype);
   return {
     name: `kahan(${dtype})`,
     // The loss and `parameters()` read the value of the pair.
     weightsAt: "value",
+    keepsSmallUpdates: true,
     init: (parameters) => {
       const value = castAll(parameters, dtype);
       const rest = (exact: Tensor, kept: Tensor): Tensor => cast(sub(exact, cast(kept, "f32")), dtype);
@@ -83,10 +86,11 @@ export function kahan(dtype: HalfDType): MasterWeights<KahanState> {
   };
 }
 
-/** Weights in bf16, rounded stochastically after an f32 addition: unbiased, one half per weight. */
+/** Weights in bf16, rounded stochastically after an f32 addition: unbiased, with 16 bits per weight. */
 export function stochasticRounding(): MasterWeights {
   return {
     name: "stochastic(bf16)",
+    keepsSmallUpdates: true,
     init: (parameters) => castAll(parameters, "bf16"),
     parameters: (state) => state,
     apply: (state, updates, key) => {

@@ -71,7 +71,7 @@ it("a pure half warns of casts that the user wrote, and of no others", async () 
     await run.step(batch(0));
     return run.warnings.filter(({ type }) => type === "numerics").map(({ message }) => message);
   };
-  // Its dropout makes floats of random bits, its loss and metrics become f32.
+  // The casts of dropout, which converts random bits, and of loss and metrics to f32 do not warn.
   expect(await warningsOf(await smallRun({ precision: float16() }))).toEqual([]);
   const counting: SmallOptions["loss"] = ({ hidden, out }, { x }, { modelState }) => {
     const y = matMul(matMul(x, hidden.w), out);

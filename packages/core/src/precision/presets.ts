@@ -9,18 +9,25 @@ import {
   mixedBfloat16Policy,
   mixedFloat16Policy,
 } from "../cast/policy.js";
+import type { Recipe } from "../quantize/recipe.js";
+import type { RecipesByStep } from "../quantize/recipes-by-step.js";
 import { dynamicLossScale, type LossScaler, noLossScaling } from "./loss-scaler.js";
 import { f32Master, type MasterWeights, noMasterWeights } from "./master-weights.js";
 
 /**
  * Casting policy, master weights and loss scaling as one value; each part can be replaced: `{ ...mixedFloat16(),
- * lossScaler: staticLossScale(128) }`.
+ * lossScaler: staticLossScale(128) }`, `{ ...mixedBfloat16(), recipe: float8().recipe }`.
  */
 export interface Precision {
   readonly name: string;
   readonly policy: CastingPolicy;
   readonly masterWeights: MasterWeights;
   readonly lossScaler: LossScaler;
+  /**
+   * How the operands of products are quantized; left out if they are not. `float8()` and others have one;
+   * `recipesByStep` changes it during a run.
+   */
+  readonly recipe?: Recipe | RecipesByStep;
   readonly warnings?: readonly BackendWarning[];
 }
 
@@ -68,7 +75,7 @@ export function manual(lossScaler: LossScaler = dynamicLossScale()): Precision {
 
 const mixedByDType: Readonly<Record<HalfDType, () => Precision>> = { bf16: mixedBfloat16, f16: mixedFloat16 };
 
-/** Matrix products and convolutions that the backend accumulates in this half, so that small terms are lost. */
+/** Matrix products and convolutions that the backend accumulates in this half dtype, so that small terms are lost. */
 function narrowProducts(manifest: BackendManifest, half: HalfDType): readonly Op[] {
   return PRODUCT_OPS.filter(
     (op) => supportsOp(manifest, op, half) && accumulatorOf(manifest, op, half) !== "f32",
@@ -77,8 +84,8 @@ function narrowProducts(manifest: BackendManifest, half: HalfDType): readonly Op
 
 /**
  * Picks a precision that the backend computes natively: bf16, else f16, else float32 with one warning that says where
- * mixed precision would be faster. A half whose matrix products or convolutions accumulate in the half is not used.
- * To choose a half yourself, emulated if necessary, use `mixedFloat16()` or `mixedBfloat16()`.
+ * mixed precision would be faster. A half dtype in which the backend also accumulates matrix products or convolutions
+ * is not picked. To choose the half dtype yourself, emulated if necessary, use `mixedFloat16()` or `mixedBfloat16()`.
  */
 export function mixed(): (manifest: BackendManifest) => Precision {
   return (manifest) => {

@@ -10,7 +10,6 @@ import {
 import { cast } from "@mp/graph/ops";
 import { lowDType } from "../cast/policy.js";
 import type { Precision } from "../precision/presets.js";
-import { nonFiniteProblem } from "../train/batch/non-finite.js";
 import { runOnce } from "../train/compile/compiled-programs.js";
 import type { Outputs } from "../train/definition/outputs.js";
 import { isValueType } from "../train/definition/state.js";
@@ -22,8 +21,9 @@ import {
   traceProgram,
 } from "../train/definition/traced-program.js";
 import { storeUntrained } from "../train/weights/frozen.js";
+import { nonFiniteProblem } from "../train/weights/non-finite.js";
 
-/** The name of the weights in a predictor's state: like `frozen` in a trainer's, no program writes them. */
+/** The name of the weights in a predictor's state. Like a trainer's `frozen` parameters, no program writes them. */
 export const WEIGHTS = "frozen";
 /** The name of the model state in a predictor's state. */
 export const MODEL = "model";
@@ -35,12 +35,12 @@ export interface KeptWeights {
   readonly slots: Outputs;
 }
 
-/** Parameters with at least this many axes are kept in the half; others take hardly any memory. */
+/** Parameters with at least this many axes are kept in the half dtype; others take hardly any memory. */
 const LEAST_AXES = 2;
 
 /**
  * Stores parameters as the precision keeps them, or as given if they are not f32; model state stays unchanged.
- * @throws MP_NON_FINITE for NaN, and for values that the half does not hold
+ * @throws MP_NON_FINITE for NaN, and for finite values that overflow in the half dtype
  */
 export async function keepWeights(
   backend: Backend,
@@ -58,7 +58,7 @@ export async function keepWeights(
   }));
   const types = { [WEIGHTS]: outputs[WEIGHTS] ?? {}, [MODEL]: hostTypes(given.modelState) };
   const stored = new Map(leavesOf(types[WEIGHTS], isValueType, "params"));
-  // Without a half nothing is computed, and the parameters are not copied.
+  // If no dtype changes, no program runs and the parameters are not copied.
   if (leaves.every(([path, { dtype }]) => stored.get(path)?.dtype === dtype))
     return { types, slots: { ...weights, ...model } };
   const made = await runOnce(backend, { outputs, ...program }, weights);
@@ -73,7 +73,7 @@ export async function keepWeights(
   return { types, slots: { ...made, ...model } };
 }
 
-/** Parameters as the trainer stores them, except that those of several axes are in the policy's half. */
+/** Parameters as the trainer stores them, except that f32 parameters of several axes are in the policy's half dtype. */
 function inStorage({ masterWeights, policy }: Precision, params: TensorTree): TensorTree {
   const low = lowDType(policy);
   return mapTensors(

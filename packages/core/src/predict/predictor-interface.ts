@@ -31,8 +31,8 @@ export interface PredictorOptions<P, M, Model> extends WeightsChoice {
   /** `context.modelState`: running statistics. Only structure and shapes count with a checkpoint. */
   readonly modelState?: M;
   /**
-   * The precision to compute in, default `mixed()`. If it computes in a half, parameters of two axes or more are kept
-   * only in that half. Statistics and vectors, such as biases and the gains of normalizations, stay f32.
+   * The precision to compute in, default `mixed()`. If it computes in a half dtype, parameters of two axes or more are
+   * kept only in that half dtype. Statistics and vectors, such as biases and the gains of normalizations, stay f32.
    */
   readonly precision?: PrecisionChoice;
   /** A training checkpoint, by path or as bytes, with the parameters and statistics to serve. */
@@ -52,7 +52,7 @@ export interface Predictor<D, R extends TensorTree> {
    *   MP_UNSUPPORTED for a model that draws random numbers; MP_DISPOSED
    */
   predict(data: Fed<D>): Promise<MapLeaves<R, Tensor, HostTensor>>;
-  /** The graph that the engine gets for such data. @throws as `predict` */
+  /** The graph that the engine gets for data of these shapes and dtypes. @throws as `predict` */
   graph(data: Fed<D>): Graph;
   /** Peak bytes that the engine has held for this predictor; undefined if the engine does not report them. */
   peakBytes(): Promise<number | undefined>;

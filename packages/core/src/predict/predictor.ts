@@ -1,16 +1,6 @@
 import { isHostTensor, leavesOf, type TensorTree } from "@mp/graph";
-import {
-  callback,
-  claim,
-  invalid,
-  later,
-  type OptionTable,
-  oneOf,
-  optional,
-  readOptions,
-  withDefault,
-} from "@mp/graph/internal";
-import { usablePrecision } from "../precision/choose-precision.js";
+import { checks, invalid, later, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
+import { usablePrecision } from "../precision/check-precision.js";
 import { mixed } from "../precision/presets.js";
 import { backendPart, parametersPart } from "../train/batch/check-parts.js";
 import { loadParameters } from "../train/checkpoint/load-parameters.js";
@@ -27,13 +17,16 @@ import type {
 
 const OPTIONS = {
   backend: backendPart,
-  model: claim("a layer, or a function of parameters and data", (given) => findApply(given) !== undefined),
+  model: checks.claim(
+    "a layer, or a function of parameters and data",
+    (given) => findApply(given) !== undefined,
+  ),
   params: parametersPart,
   modelState: later,
   precision: withDefault(mixed(), later),
   checkpoint: later,
-  weights: withDefault("current", oneOf("current", "ema")),
-  onWarning: withDefault(printWarning, optional(callback)),
+  weights: withDefault("current", checks.oneOf("current", "ema")),
+  onWarning: withDefault(printWarning, checks.optional(checks.callback)),
 } satisfies OptionTable<PredictorOptions<unknown, unknown, unknown>>;
 
 const EXAMPLE = { example: "{ backend, model, params: await training.parameters() }" };
@@ -47,9 +40,9 @@ const EXAMPLE = { example: "{ backend, model, params: await training.parameters(
  * const logits = await serving.predict(tensor(pixels, [1, 3, 32, 32]));
  * ```
  * From a checkpoint: `{ backend, model, params: model.init(key(0)), checkpoint: "run.safetensors", weights: "ema" }`.
- * @throws MP_INVALID_ARGUMENT for options out of range, MP_NON_FINITE for parameters that are NaN or that a half does not
- * hold, MP_UNSUPPORTED for a precision whose half the backend does not support at all; for a checkpoint
- * what `loadParameters` throws
+ * @throws MP_INVALID_ARGUMENT for options out of range, MP_NON_FINITE for parameters that are NaN or overflow in the
+ *   half dtype, MP_UNSUPPORTED for a precision whose half dtype the backend does not support at all; for a checkpoint
+ *   what `loadParameters` throws
  */
 export function predictor<P, D, R extends TensorTree, M = Readonly<Record<never, never>>>(
   options: PredictorOptions<P, M, ServedFunction<P, D, R, M>>,

@@ -13,7 +13,7 @@ export interface Served {
   readonly manifest: BackendManifest;
 }
 
-/** Traces the model over its kept weights; `finish` makes the results of the program from those of the model. */
+/** Traces the model over its kept weights; `finish` makes the program's results from the model's results. */
 export function traceServed(
   { model, precision, manifest }: Served,
   types: KeptWeights["types"],
@@ -23,7 +23,7 @@ export function traceServed(
   return traceProgram({ state: types, fed: { data } }, (state, fed) => {
     const { [WEIGHTS]: weights, [MODEL]: modelState } = state as Record<keyof typeof types, TensorTree>;
     const context = { training: false, key: key(0), modelState, step: literal(0, "i32") };
-    const run = underPolicy(model, "the data", context, { policy: precision.policy, manifest });
+    const run = underPolicy(model, "the data", context, { precision, manifest });
     return finish(run(weights, fed["data"] as TensorTree));
   });
 }

@@ -10,7 +10,7 @@ import {
 } from "@mp/graph";
 import { checks, later, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import { allFinite, cast } from "@mp/graph/ops";
-import { usablePrecision } from "../precision/choose-precision.js";
+import { usablePrecision } from "../precision/check-precision.js";
 import { mixed, type PrecisionChoice } from "../precision/presets.js";
 import { feedBatch } from "../train/batch/batch.js";
 import { backendPart, checkFunction, parametersPart } from "../train/batch/check-parts.js";
@@ -27,8 +27,8 @@ import { traceServed } from "./served-program.js";
 export interface StatefulPredictorOptions<P, D, R extends TensorTree, S> {
   readonly backend: Backend;
   /**
-   * Reads its state from `context.modelState`, and gives the result and the next state in the same structure and
-   * shapes, like the `apply` of a layer with statistics.
+   * Reads the state from `context.modelState` and returns the result and the next state, which has the structure and
+   * shapes of the state; like the `apply` of a layer with statistics.
    */
   readonly model: (
     parameters: Traced<P>,
@@ -95,7 +95,7 @@ export async function statefulPredictor<P, D, R extends TensorTree, S>(
   const { backend, params, modelState } = read;
   const precision = usablePrecision(owner, read.precision, backend.manifest);
   const warn = eachOnce(read.onWarning, []);
-  // Before there is a state, which would have to be freed if `onWarning` throws.
+  // Warns before the state is created, which would have to be freed if `onWarning` throws.
   for (const warning of precision.warnings ?? []) warn(warning);
   const { types, slots } = await keepWeights(backend, precision, { params, modelState });
   const programs = new CompiledPrograms(backend, await backend.createState(slots), read.programs, warn);
@@ -118,7 +118,7 @@ export async function statefulPredictor<P, D, R extends TensorTree, S>(
       calls.expectOpen();
       const feed = feedBatch(data, "data", programs.adopt);
       return calls.add(async () => {
-        // Shapes are expected to differ, so each has a kind of its own: the cache warns of many of one kind.
+        // The cache warns of many shapes of one kind. Here many are expected, so each has its own kind.
         const kind = `predict ${feed.signature}`;
         const { executable, outputs } = await programs.findOrCompile(kind, "", () => program(feed.types()));
         const values = await executable.run(feed.inputs);

@@ -1,15 +1,11 @@
 import type { Backend, Ranks } from "@mp/graph";
 import {
-  callback,
-  count,
+  checks,
   invalid,
   isPlainObject,
   later,
   type OptionTable,
-  oneOf,
-  optional,
   readOptions,
-  truth,
   withDefault,
 } from "@mp/graph/internal";
 import { normLimit } from "../optim/clip.js";
@@ -21,7 +17,7 @@ import { KEPT_PROGRAMS } from "./compile/compiled-programs.js";
 import type { LossFunction } from "./definition/loss.js";
 import type { TrainingWarning } from "./definition/warning.js";
 import { printWarning } from "./objective/warnings.js";
-import type { AllReduce } from "./objective/window.js";
+import type { AllReduce } from "./objective/window-reduction.js";
 import type { EmaOptions } from "./weights/average.js";
 import type { FrozenMask } from "./weights/frozen.js";
 
@@ -31,7 +27,7 @@ export interface RunSettings<P, M> {
   readonly backend: Backend;
   /** Initial parameters: a tree of f32 host tensors. Frozen parameters may have any dtype, and keep it. */
   readonly params: P;
-  /** Default `mixed()`, which picks what the backend computes natively. */
+  /** The precision; default `mixed()`, which picks one that the backend computes natively. */
   readonly precision?: PrecisionChoice;
   /** Initial `context.modelState`. */
   readonly modelState?: M;
@@ -44,16 +40,17 @@ export interface RunSettings<P, M> {
   /** Microbatches per step, default 1; `step` takes that many batches. */
   readonly accumulate?: number;
   /**
-   * Whether the gradients of a step are the mean over its microbatches (default) or the sum, as in NNabla, or in
-   * PyTorch if the loss is not divided by their number. The reported loss is the mean either way.
+   * Whether the gradients of a step are the mean over its microbatches (default) or the sum, as in NNabla, and in
+   * PyTorch unless the loss is divided by their number. The reported loss is the mean either way. A loss that returns a
+   * weight needs the mean.
    */
   readonly accumulation?: "mean" | "sum";
-  /** Combines the accumulated gradients with those of other processes. Must not wait for a call of the same trainer. */
+  /** Combines accumulated gradients with other processes' gradients. Must not wait for a call of the same trainer. */
   readonly allReduce?: AllReduce;
   /**
-   * The processes of a data-parallel run. Each has a trainer with the same options and its own batches. Gradients,
-   * loss and metrics are means over the processes, so all apply or skip the same steps. Every call that makes steps,
-   * saves or loads must be made on all of them.
+   * The processes of a data-parallel run. Each has a trainer with the same options and its own batches. Gradients, loss
+   * and metrics are means over the processes, weighted if the loss returns a weight, so all processes apply or skip the
+   * same steps. Every call that makes steps, saves or loads must be made in all processes.
    */
   readonly ranks?: Ranks;
   /**
@@ -62,8 +59,8 @@ export interface RunSettings<P, M> {
    */
   readonly averageModelState?: boolean;
   /**
-   * `optimizer` divides master weights and optimizer state among the ranks (ZeRO stage 1): each updates its part,
-   * then all exchange the new weights. Results equal those of the undivided run. Default: no division.
+   * `optimizer` shards master weights and optimizer state over the ranks (ZeRO stage 1): each rank updates its part,
+   * then all ranks exchange the new weights. Results equal those of a run without `shard`. Default: no sharding.
    */
   readonly shard?: "optimizer";
   /**
@@ -81,6 +78,11 @@ export interface RunSettings<P, M> {
    */
   readonly programs?: number;
   /**
+   * Counts updates and lost updates by tensor once in this many applied steps, for `updates` of the step's result, in a
+   * separate program on the step's first batch. Warns if more than a quarter are lost. Default: never.
+   */
+  readonly checkUpdates?: number;
+  /**
    * If false, a step is applied even if its new parameters or optimizer state are infinite or NaN, as long as loss,
    * gradients and model state are finite. Default true: such a step is skipped.
    */
@@ -95,15 +97,16 @@ export interface RunSettings<P, M> {
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-/** A loss to minimize, and the optimizer that does it. */
+/** A loss, and the optimizer that minimizes it. */
 export interface Minimization<P, B, M, K extends string = string> {
-  /** The loss of a batch, a scalar, alone or with metrics and the next model state. It is traced once for each batch shape. */
+  /** The loss of a batch, a scalar, alone or with metrics and the next model state; traced once per batch shape. */
   readonly loss: LossFunction<NoInfer<P>, B, NoInfer<M>, K>;
-  /** The optimizer, such as `adamW({ learningRate: 1e-3 })`; all of them are in `@mp/core/optim`. */
+  /** The optimizer, such as `adamW({ learningRate: 1e-3 })`; `@mp/core/optim` has all optimizers. */
   readonly optimizer: Optimizer;
   /**
-   * Scales gradients down to this global norm, at least 2^-40. Fused with unscaling into one multiplication if the
-   * loss scale is at least 1 and, multiplied by `accumulate` and the number of ranks, at most 2^24.
+   * Scales gradients down to this global norm, at least 2^-40. The same multiplication unscales them if the loss scale
+   * is at least 1 and, multiplied by `accumulate` and the number of ranks, at most 2^24. Where losses with weights are
+   * added over microbatches or ranks, unscaling is always separate.
    */
   readonly clipNorm?: number;
 }
@@ -116,8 +119,8 @@ export interface TrainerOptions<P, B, M, K extends string = string>
 /** One of several losses of a run, with the parameters that it trains. */
 export interface Objective<P, B, M, K extends string = string> extends Minimization<P, B, M, K> {
   /**
-   * The parameters that the objective trains: `true` at a leaf or a subtree. The loss gets the whole tree, with the
-   * rest constant. A parameter belongs to at most one objective; a parameter of none is not trained.
+   * The parameters that the objective trains: `true` at a leaf or a subtree. The loss gets the whole tree, with all
+   * other parameters constant. A parameter belongs to at most one objective; a parameter of none is not trained.
    */
   readonly params: FrozenMask<P>;
   /** The objective's own loss scaler; default a new one like the precision's. */
@@ -139,7 +142,7 @@ export interface ObjectivesOptions<P, B, M, O> extends RunSettings<P, M> {
     >;
 }
 
-/** Lets TypeScript infer the type of the batch, also if no parameter of a loss is left to infer. */
+/** Lets TypeScript infer the type of the batch even if no parameter of a loss is left to infer. */
 type TakesBatch<B> = { readonly [N in keyof Objective<unknown, unknown, unknown>]?: unknown } & {
   readonly loss: (parameters: never, batch: B, context: never) => unknown;
 };
@@ -147,27 +150,28 @@ type TakesBatch<B> = { readonly [N in keyof Objective<unknown, unknown, unknown>
 const TRAINER = {
   backend: backendPart,
   params: parametersPart,
-  loss: callback,
+  loss: checks.callback,
   optimizer: optimizerPart,
   precision: withDefault(mixed(), later),
   modelState: later,
   frozen: later,
   ema: later,
   seed: later,
-  clipNorm: optional(normLimit),
-  accumulate: withDefault(1, count),
-  accumulation: withDefault("mean", oneOf("mean", "sum")),
-  allReduce: optional(callback),
-  ranks: optional(ranksPart),
-  averageModelState: withDefault(false, truth),
-  shard: optional(oneOf("optimizer")),
-  onOverflow: withDefault("skip", oneOf("skip", "retry")),
-  maxRetries: withDefault(100, count),
-  maxConsecutiveSkips: withDefault(50, count),
-  programs: withDefault(KEPT_PROGRAMS, count),
-  checkNewParameters: withDefault(true, truth),
-  signal: optional(signalPart),
-  onWarning: withDefault(printWarning, callback),
+  clipNorm: checks.optional(normLimit),
+  accumulate: withDefault(1, checks.count),
+  accumulation: withDefault("mean", checks.oneOf("mean", "sum")),
+  allReduce: checks.optional(checks.callback),
+  ranks: checks.optional(ranksPart),
+  averageModelState: withDefault(false, checks.truth),
+  shard: checks.optional(checks.oneOf("optimizer")),
+  onOverflow: withDefault("skip", checks.oneOf("skip", "retry")),
+  maxRetries: withDefault(100, checks.count),
+  maxConsecutiveSkips: withDefault(50, checks.count),
+  programs: withDefault(KEPT_PROGRAMS, checks.count),
+  checkUpdates: checks.optional(checks.count),
+  checkNewParameters: withDefault(true, checks.truth),
+  signal: checks.optional(signalPart),
+  onWarning: withDefault(printWarning, checks.callback),
 } satisfies OptionTable<TrainerOptions<unknown, unknown, unknown>>;
 
 const { loss: _loss, optimizer: _optimizer, clipNorm: _clipNorm, ...settings } = TRAINER;
@@ -179,7 +183,7 @@ const ELSEWHERE = { freeze: "did you mean frozen?" };
 const OWN =
   "with objectives each has its own: objectives: { d: { loss, params, optimizer, scaler, clipNorm } }";
 
-/** Settings that are never undefined: required ones, and those with a default. */
+/** Settings that are never undefined: required settings, and settings with a default. */
 type Present =
   | "backend"
   | "precision"
@@ -193,7 +197,6 @@ type Present =
   | "averageModelState"
   | "onWarning";
 
-/** Settings with their defaults. */
 export type ReadSettings = {
   readonly [K in keyof RunSettings<unknown, unknown>]-?:
     | RunSettings<unknown, unknown>[K]
@@ -224,7 +227,7 @@ export function readTrainerOptions(
   return read;
 }
 
-/** Whether options, not yet checked, are those of a run with several losses. */
+/** Whether unchecked options are for a run with several losses. */
 export function hasObjectives<T extends object, S extends { readonly objectives: unknown }>(
   options: T | S,
 ): options is S {

@@ -1,17 +1,16 @@
 import { isHostTensor, leavesOf } from "@mp/graph";
 import {
-  callback,
+  checks,
   invalid,
   isPlainObject,
   keyProblem,
   later,
   type OptionTable,
-  optional,
   readOptions,
   shown,
 } from "@mp/graph/internal";
 import { normLimit } from "../optim/clip.js";
-import { scalerPart } from "../precision/choose-precision.js";
+import { scalerPart } from "../precision/check-precision.js";
 import { checkScales, optimizerPart } from "./batch/check-parts.js";
 import type { FitPosition } from "./callbacks/callback.js";
 import type { AnyLoss, Definitions, StepDefinition } from "./definition/definition.js";
@@ -45,11 +44,11 @@ export function readDefinitions(options: Single | Several, common: CommonDefinit
 }
 
 const OBJECTIVE = {
-  loss: callback,
+  loss: checks.callback,
   params: later,
   optimizer: optimizerPart,
-  scaler: optional(scalerPart),
-  clipNorm: optional(normLimit),
+  scaler: checks.optional(scalerPart),
+  clipNorm: checks.optional(normLimit),
 } satisfies OptionTable<AnyObjective>;
 
 /** Names that objectives must not have: a step of `fit` has these properties beside its results. */

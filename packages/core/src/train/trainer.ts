@@ -1,5 +1,7 @@
 import { isHostTensor, key, leavesOf } from "@mp/graph";
-import { usablePrecision } from "../precision/choose-precision.js";
+import { invalid, notesIn } from "@mp/graph/internal";
+import { usablePrecision } from "../precision/check-precision.js";
+import { scalingOf } from "../quantize/recipes-by-step.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";
 import {
@@ -25,9 +27,9 @@ import { readEma } from "./weights/average.js";
  * With `objectives` instead of `loss` and `optimizer` it trains several losses, such as those of a GAN, and gives
  * results by the objectives' names.
  * @throws MP_INVALID_ARGUMENT for options out of range, MP_DTYPE_MISMATCH for trained parameters that are not f32,
- *   MP_NON_FINITE for parameters or model state that are infinite or NaN, MP_UNSUPPORTED for a precision whose half
- *   the backend does not support at all, MP_RANK_MISMATCH where the ranks of a run begin with different parameters or
- *   settings
+ *   MP_NON_FINITE for parameters or model state that are infinite or NaN, MP_UNSUPPORTED for a precision
+ *   whose half dtype the backend does not support at all, MP_RANK_MISMATCH where the ranks of a run begin with
+ *   different parameters or settings
  */
 export async function trainer<
   P,
@@ -42,7 +44,7 @@ export async function trainer<
   const given = options as unknown as Parameters<typeof readDefinitions>[0];
   const read = readTrainerOptions(given);
   const { ranks } = read;
-  // One process trains as it does without others.
+  // A single rank needs no agreement.
   const agreement =
     ranks === undefined || ranks.size === 1
       ? undefined
@@ -61,6 +63,10 @@ export async function trainer<
 function commonDefinition(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
   const precision = usablePrecision("trainer", choice, backend.manifest);
+  if (read.allReduce !== undefined && scalingOf(precision.recipe) !== undefined)
+    throw invalid(
+      "trainer: allReduce must be left out with delayed scaling, which takes maxima over processes; give it ranks",
+    );
   return {
     precision,
     manifest: backend.manifest,
@@ -71,6 +77,7 @@ function commonDefinition(read: ReadSettings, rank: RankPlace | undefined): Comm
     onOverflow,
     maxRetries,
     checkNewParameters,
+    notes: notesIn(read.params),
     ema: read.ema === undefined ? undefined : readEma(read.ema),
     keptAsGiven: new Set(
       leavesOf(read.params, isHostTensor, "params").flatMap(([path, { dtype }]) =>

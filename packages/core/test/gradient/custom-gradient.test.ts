@@ -72,7 +72,7 @@ function expectNear(got: readonly number[], want: readonly number[], tolerance: 
   expect(worst / scale).toBeLessThan(tolerance);
 }
 
-/** Eighths, which every half holds; away from ties of the rounding. */
+/** Eighths, which every half dtype holds; away from ties of the rounding. */
 const number = fc
   .integer({ min: -24, max: 24 })
   .map((eighths) => (eighths % 8 === 4 || eighths % 8 === -4 ? eighths / 8 + 0.125 : eighths / 8));

@@ -1,4 +1,5 @@
-// A parameter kept in a half is never in f32 from the forward pass to the backward pass, also where halves are emulated.
+// A parameter kept in a half dtype is never in f32 between the forward and the backward pass, also where it is
+// emulated.
 
 import { consumers, emulateHalves, type Graph, grad, isHalf, remat, type Tensor, traceInto } from "@mp/graph";
 import { matMul, mul, reduceSum, tanh, transpose } from "@mp/graph/ops";
@@ -7,7 +8,7 @@ import { eliminateDeadCode } from "../../../graph/src/transform/dead-code.js";
 import { autocast } from "../../src/cast/autocast.js";
 import { float32Policy, mixedBfloat16Policy } from "../../src/cast/policy.js";
 
-/** Nodes that read an f32 copy of a parameter in a half which both passes share. */
+/** Nodes that read an f32 copy of a parameter in a half dtype which both passes share. */
 function shared(graph: Graph): readonly string[] {
   const readers = consumers(graph);
   return graph.inputs

@@ -66,7 +66,7 @@ describe("another mask", () => {
     );
     expect(has["frozen/out"]).toEqual(had["master/value/out"]);
     expect(has["master/value/hidden/w"]).toEqual(had["frozen/hidden/w"]);
-    // A half that was frozen has lost nothing.
+    // A parameter in a half dtype that was frozen has lost nothing.
     expect(has["master/compensation/hidden/w"]?.data.every((bits) => bits === 0)).toBe(true);
     expect(has["master/compensation/hidden/b"]).toEqual(had["master/compensation/hidden/b"]);
   });

@@ -83,9 +83,9 @@ describe("evaluateAll", () => {
     ["no data", 5, {}, "evaluateAll: data must be an iterable of batches"],
     [
       "a dataset's batch",
-      [{ x: whole.x, y: parts[0]?.y }],
+      [{ ...whole, z: parts[0]?.y }],
       {},
-      "differ in their first dimension, batch/x [11, 3] and batch/y [4, 1]",
+      "differ in their first dimension, batch/x [11, 3] and batch/z [4, 1]",
     ],
     ["a wrong count", parts, { samples: () => Number.NaN }, "samples gives a finite number ≥ 0, got NaN"],
     ["an unknown option", parts, { batch: 3 }, 'has no option "batch"; did you mean batches?'],

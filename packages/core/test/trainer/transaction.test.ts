@@ -255,7 +255,7 @@ describe("the finite check", () => {
       expect(failure).toMatchObject({
         code: "MP_NON_FINITE",
         message: expect.stringContaining(message) as string,
-        details: { skips: 3, scale, attribution: { phase: "scale" } },
+        details: { skips: 3, scale, diagnosis: { phase: "scale" } },
       });
     },
   );
@@ -340,7 +340,7 @@ describe("steps that are skipped in a row", () => {
       message: expect.stringMatching(
         /^step: 3 steps in a row were not finite and were skipped, first in batch\/x \(input, f32\[4, 3\]\); the data itself/,
       ) as string,
-      details: { skips: 3, scale: 1, attribution: { value: "batch/x", phase: "input" } },
+      details: { skips: 3, scale: 1, diagnosis: { value: "batch/x", phase: "input" } },
     });
     // The run has not ended: a good batch trains, and restarts the count.
     expect((await training.step(batch(0))).applied).toBe(true);

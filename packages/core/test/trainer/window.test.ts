@@ -9,7 +9,7 @@ import { sgd } from "../../src/optim/sgd.js";
 import { dynamicLossScale } from "../../src/precision/loss-scaler.js";
 import { stochasticRounding } from "../../src/precision/master-weights.js";
 import { bfloat16, float32, mixedFloat16 } from "../../src/precision/presets.js";
-import type { AllReduce } from "../../src/train/objective/window.js";
+import type { AllReduce } from "../../src/train/objective/window-reduction.js";
 import { trainer } from "../../src/train/trainer.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun, stateOf, wave } from "../small-run.js";
 

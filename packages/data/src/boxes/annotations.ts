@@ -1,7 +1,4 @@
-import { readFile } from "node:fs/promises";
-import { TextDecoder } from "node:util";
 import { parseError } from "../errors.js";
-import { asMpError, sizeOfFile } from "../regular-file.js";
 
 /** A box in pixels from the image's upper left corner: left, top, and the first column and row outside. */
 export type Box = readonly [left: number, top: number, right: number, bottom: number];
@@ -10,7 +7,7 @@ export interface LabeledBox {
   /** Index into `classes`. */
   readonly label: number;
   readonly box: Box;
-  /** Whether the object counts neither for nor against: it is marked difficult (VOC) or a crowd (COCO). */
+  /** Whether an evaluation should ignore the object: it is marked difficult (VOC) or a crowd (COCO). */
   readonly isIgnored: boolean;
 }
 
@@ -26,44 +23,11 @@ export interface BoxAnnotations {
   readonly images: readonly AnnotatedImage[];
   /** Names of the classes, by label. */
   readonly classes: readonly string[];
-  /** Boxes left out because they lie outside their image, with place and reason; published sets have a few. */
+  /** A message for each box that was left out because it has no area in its image. Published sets have a few. */
   readonly dropped: readonly string[];
 }
 
-/** Length of Node's longest string. */
-const LONGEST_TEXT = 2 ** 29 - 25;
 const LARGEST_SIDE = 1 << 16;
-
-/** Number of bytes in which the encoding's name is searched. */
-const HEAD_BYTES = 256;
-
-/**
- * @param encodingOf reads the name of the encoding from the file's first bytes; default UTF-8
- * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is too long or not in its encoding
- */
-export async function readAnnotation(
-  path: string,
-  mostBytes: number = LONGEST_TEXT,
-  encodingOf?: (head: string) => string | undefined,
-): Promise<string> {
-  const size = await sizeOfFile(path);
-  if (size > mostBytes) throw parseError(path, `has ${size} bytes, the most is ${mostBytes}; split it`);
-  const bytes = await readFile(path).catch((error: unknown) => {
-    throw asMpError(path, error);
-  });
-  const encoding = encodingByMark(bytes) ?? encodingOf?.(bytes.toString("latin1", 0, HEAD_BYTES)) ?? "utf-8";
-  try {
-    return new TextDecoder(encoding, { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw parseError(path, `is not in ${encoding}; convert it to UTF-8, for example with iconv`, 0, cause);
-  }
-}
-
-/** The encoding that a byte order mark names. */
-function encodingByMark([first, second]: Uint8Array): string | undefined {
-  if (first === 0xff && second === 0xfe) return "utf-16le";
-  return first === 0xfe && second === 0xff ? "utf-16be" : undefined;
-}
 
 /** @throws MP_PARSE for a value that is not the size of an image */
 export function checkImageSize(path: string, what: string, width: unknown, height: unknown): void {

@@ -1,5 +1,6 @@
 import { path as checkPath } from "../check-arguments.js";
-import { parseError } from "../errors.js";
+import { parseError, reasonOf } from "../errors.js";
+import { readTextFile } from "../text-file.js";
 import {
   type AnnotatedImage,
   type BoxAnnotations,
@@ -9,21 +10,20 @@ import {
   clipBox,
   describeDrop,
   type LabeledBox,
-  readAnnotation,
 } from "./annotations.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the boxes of a COCO file such as `instances_val2017.json`: its `images`, `annotations` and `categories`.
- * Categories are renumbered from 0 in the order of their ids; masks and captions are ignored. Boxes refer to pixels
- * as stored in the picture's file: read the pictures with `orientation: "stored"`.
+ * Categories are renumbered from 0 in the order of their ids; masks and captions are ignored. Boxes refer to pixels as
+ * stored in the picture's file, so read the pictures with `orientation: "stored"`.
  * @throws MP_IO for a file that cannot be read, MP_PARSE for one that is not JSON or not of this form, naming the
  *   entry
  */
 export async function cocoBoxes(path: string): Promise<BoxAnnotations> {
   checkPath("cocoBoxes: path", path);
-  const root = parse(path, await readAnnotation(path));
+  const root = parse(path, await readTextFile(path));
   const categories = readList(path, root, "categories").map((entry, index) => ({
     id: readId(path, entry, `categories[${index}].id`),
     name: typeof entry["name"] === "string" ? entry["name"] : String(entry["id"]),
@@ -66,7 +66,7 @@ function parse(path: string, text: string): Fields {
     const root: unknown = JSON.parse(text);
     if (typeof root === "object" && root !== null && !Array.isArray(root)) return root as Fields;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     const offset = Number(/position (\d+)/.exec(reason)?.[1] ?? text.length);
     throw parseError(path, `no JSON at character ${offset}, ${reason}; is it whole?`, offset, cause);
   }

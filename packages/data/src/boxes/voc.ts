@@ -1,24 +1,22 @@
 import { basename, join } from "node:path";
-import { MpError } from "@mp/core";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { path as checkPath, listOf, optional } from "../check-arguments.js";
-import { parseError } from "../errors.js";
+import { fileError, ioError, parseError, reasonOf } from "../errors.js";
 import { listFiles } from "../list-files.js";
+import { readTextFile } from "../text-file.js";
 import {
   type AnnotatedImage,
-  type Box,
   type BoxAnnotations,
   checkCorners,
   checkFileName,
   checkImageSize,
   clipBox,
   describeDrop,
-  readAnnotation,
 } from "./annotations.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Largest number of bytes of a file; an annotation of VOC has about two thousand. */
+/** Largest size in bytes of an annotation file; those of VOC have about two thousand bytes. */
 const LONGEST_FILE = 1 << 20;
 
 /**
@@ -40,23 +38,22 @@ const xmlEncoding = (head: string): string | undefined =>
   /^<\?xml[^>]*\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(head)?.[1];
 
 /**
- * Reads the boxes of a folder of Pascal VOC annotations, one XML file per image. VOC counts pixels from 1 and
- * includes the last; here they count from 0, and the last is outside. Classes are in the order of their names, unless
- * given. Boxes refer to pixels as stored in the picture's file: read the pictures with `orientation: "stored"`.
- * @throws MP_IO for a folder without XML files, MP_PARSE for a file that is not of this form, naming the line
+ * Reads the boxes of a folder of Pascal VOC annotations, one XML file per image. VOC counts pixels from 1, and a box
+ * includes its last column and row; a `Box` counts from 0, and its end is the first column and row outside. By default
+ * `classes` are all names found, sorted. Boxes refer to pixels as stored in the picture's file, so read the pictures
+ * with `orientation: "stored"`.
+ * @throws MP_IO for a folder without XML files, MP_PARSE for a file that is not of this form
  */
 export async function vocBoxes(directory: string, classes?: readonly string[]): Promise<BoxAnnotations> {
   checkPath("vocBoxes: directory", directory);
   checkClasses("vocBoxes: classes", classes);
   const files = await listFiles(directory, [".xml"]);
-  const read: VocImage[] = [];
+  if (files.length === 0)
+    throw ioError(directory, "has no .xml file; the folder of VOC's annotations is VOC2007/Annotations");
+  const read: ReturnType<typeof readOne>[] = [];
   for (const file of files) {
     const path = join(directory, file);
-    read.push(readOne(path, await readAnnotation(path, LONGEST_FILE, xmlEncoding)));
-  }
-  if (read.length === 0) {
-    const text = `${directory}: has no .xml file; the folder of VOC's annotations is VOC2007/Annotations`;
-    throw new MpError("MP_IO", text, { details: { path: directory, reason: "ENOENT" } });
+    read.push(readOne(path, await readTextFile(path, LONGEST_FILE, xmlEncoding)));
   }
   const found = new Set(read.flatMap(({ objects }) => objects.map(({ name }) => name)));
   const names = classes ?? [...found].sort();
@@ -78,18 +75,8 @@ export async function vocBoxes(directory: string, classes?: readonly string[]): 
   return { images, classes: names, dropped };
 }
 
-type VocImage = Omit<AnnotatedImage, "boxes"> & {
-  readonly path: string;
-  readonly objects: readonly {
-    readonly name: string;
-    readonly what: string;
-    /** The corners as the file has them: its first pixel is 1. */
-    readonly corners: Box;
-    readonly isIgnored: boolean;
-  }[];
-};
-
-function readOne(path: string, text: string): VocImage {
+/** Reads one file; corners stay as in the file, which counts pixels from 1. */
+function readOne(path: string, text: string) {
   const { annotation } = parse(path, text);
   const root = readFields(path, annotation, "annotation");
   const size = readFields(path, root["size"], "size");
@@ -113,22 +100,12 @@ function parse(path: string, text: string): Fields {
   const sound = XMLValidator.validate(text);
   if (sound !== true) {
     const { line, col, msg } = sound.err;
-    const offset =
-      text
-        .split("\n")
-        .slice(0, line - 1)
-        .join("\n").length + col;
-    throw parseError(path, `no sound XML in line ${line}, column ${col}: ${msg}; is it whole?`, offset);
+    throw fileError(path, `no sound XML in line ${line}, column ${col}: ${msg}; is it whole?`, { line });
   }
   try {
     return parser.parse(text) as Fields;
   } catch (cause) {
-    throw parseError(
-      path,
-      `no XML that can be read, ${cause instanceof Error ? cause.message : cause}; save it again`,
-      0,
-      cause,
-    );
+    throw parseError(path, `no XML that can be read, ${reasonOf(cause)}; save it again`, 0, cause);
   }
 }
 

@@ -1,8 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MpError, tensor } from "@mp/core";
+import { tensor } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
-import { MOST_BYTES } from "../data-size.js";
+import { checkBytes } from "../data-size.js";
 import { ioError, parseError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import { readBytes } from "../read-bytes.js";
@@ -14,12 +13,12 @@ const CHANNELS = 3;
 const IMAGE_BYTES = CHANNELS * SIDE * SIDE;
 const RECORD_BYTES = 1 + IMAGE_BYTES;
 const CLASSES = ["airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"];
-const LONGEST_NAMES = 1 << 12;
 
 /**
- * Reads CIFAR-10 in its binary version: images [examples, 3, 32, 32] from those of `data_batch_1.bin` to
- * `data_batch_5.bin` that exist, and `test_batch.bin`, in the folder or in `cifar-10-batches-bin` below it.
- * @throws MP_IO for a missing file, MP_PARSE for a file that is cut off or has labels above 9
+ * Reads CIFAR-10 in its binary version: images [examples, 3, 32, 32] from every `data_batch_N.bin`, and from
+ * `test_batch.bin`, in the folder `cifar-10-batches-bin` below the given one, or else in the given one.
+ * @throws MP_IO for a missing file, MP_PARSE for a file that is truncated or has labels above 9, MP_INVALID_ARGUMENT for
+ *   more than 2 GiB
  */
 export async function cifar10(directory: string): Promise<ImageSplits> {
   checkPath("cifar10: directory", directory);
@@ -27,13 +26,11 @@ export async function cifar10(directory: string): Promise<ImageSplits> {
   const folder = (await statIfThere(inner))?.isDirectory() ? inner : directory;
   const names = (await listFiles(folder, [".bin"])).filter((name) => /^data_batch_\d+\.bin$/.test(name));
   if (names.length === 0) {
-    throw ioError(folder, "has no data_batch_1.bin; the binary version of CIFAR-10 is needed", {
-      reason: "ENOENT",
-    });
+    throw ioError(folder, "has no data_batch_1.bin; the binary version of CIFAR-10 is needed");
   }
   const train = await records(names.map((name) => join(folder, name)));
   const test = await records([join(folder, "test_batch.bin")]);
-  return { train, test, classes: await classNames(join(folder, "batches.meta.txt")) };
+  return { train, test, classes: CLASSES };
 }
 
 /** Whether the folder has CIFAR-10's first training file. */
@@ -46,12 +43,7 @@ export async function isCifar10(directory: string): Promise<boolean> {
 async function records(paths: readonly string[]): Promise<LabeledImages> {
   const files = await Promise.all(paths.map(readRecords));
   const count = files.reduce((sum, bytes) => sum + bytes.length / RECORD_BYTES, 0);
-  if (count * IMAGE_BYTES > MOST_BYTES) {
-    throw new MpError(
-      "MP_PARSE",
-      `${paths[0]}: ${count} images with the files beside it are too many, the most is ${MOST_BYTES} bytes; use fewer files`,
-    );
-  }
+  checkBytes(`cifar10: ${count} images`, count * IMAGE_BYTES, "use fewer files");
   const x = new Uint8Array(count * IMAGE_BYTES);
   const y = new Int32Array(count);
   let place = 0;
@@ -72,19 +64,11 @@ async function records(paths: readonly string[]): Promise<LabeledImages> {
 function readRecords(path: string): Promise<Uint8Array> {
   return readBytes(path, (_, fileBytes) => {
     const rest = fileBytes % RECORD_BYTES;
-    if (fileBytes > 0 && rest === 0) return { totalBytes: fileBytes };
+    if (fileBytes > 0 && rest === 0) return fileBytes;
     throw parseError(
       path,
       `${fileBytes} bytes are no whole number of records of ${RECORD_BYTES}, the last one starts at byte ${fileBytes - rest}; download the binary version again`,
       fileBytes - rest,
     );
   });
-}
-
-/** Reads the names of the classes from the file beside the data; without it, returns the usual names. */
-async function classNames(path: string): Promise<readonly string[]> {
-  const file = await statIfThere(path);
-  if (!file?.isFile() || file.size > LONGEST_NAMES) return CLASSES;
-  const names = (await readFile(path, "utf8")).split(/\r?\n/).filter((line) => line !== "");
-  return names.length === CLASSES.length ? names : CLASSES;
 }

@@ -1,15 +1,18 @@
-import { open } from "node:fs/promises";
 import { type HostTensor, MpError, tensor } from "@mp/core";
 import { type Check, path as checkPath, integer, oneOf, optional, optionsCheck } from "../check-arguments.js";
-import { parseError } from "../errors.js";
-import { asMpError, sizeOfFile } from "../regular-file.js";
+import { parseError, reasonOf } from "../errors.js";
+import { loadReader } from "../load-reader.js";
+import { readRange, sizeOfFile } from "../regular-file.js";
 
 export interface ImageSize {
   readonly height: number;
   readonly width: number;
   /** 3 for RGB (default), or 1 for gray. */
   readonly channels?: 1 | 3;
-  /** How to fit an image of other proportions: `cover` (default) crops it; `fill` distorts it, so boxes stay valid. */
+  /**
+   * How to fit an image of other proportions: `cover` (default) crops its ends and keeps the middle; `fill` stretches
+   * it, as Keras and torchvision do, so that boxes scaled with it stay valid.
+   */
   readonly fit?: "cover" | "fill";
   /**
    * Whether to apply the EXIF orientation: `upright` (default) does; `stored` keeps the pixels as in the file, to
@@ -31,7 +34,7 @@ export const imageSizeChecks: Parameters<typeof optionsCheck<ImageSize>>[0] = {
 };
 export const checkImageSize: Check = optionsCheck<ImageSize>(imageSizeChecks, "{ height: 32, width: 32 }");
 
-/** Formats that are accepted, by their first bytes; the decoder knows more, some of which run code. */
+/** First bytes of the accepted formats. The decoder knows more formats, some of which run code. */
 const formats: readonly (readonly [offset: number, bytes: string])[] = [
   [0, "\xff\xd8\xff"],
   [0, "\x89PNG\r\n\x1a\n"],
@@ -59,7 +62,13 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
   checkPath("readImage: path", path);
   checkImageSize("readImage", size);
   const { height, width, channels = 3, fit = "cover", orientation = "upright" } = size;
-  const sharp = await loadSharp();
+  // With the name in a variable, only programs that read pictures need the package's types.
+  const name = "sharp";
+  const { default: sharp }: { default: Sharp } = await loadReader(
+    "readImage: a picture",
+    name,
+    () => import(name),
+  );
   await expectPicture(path);
   try {
     const { data, info } = await sharp(path, {
@@ -75,8 +84,7 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
     return tensor(byChannel(data, info.channels, channels), [channels, height, width]);
   } catch (cause) {
     if (MpError.is(cause)) throw cause;
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw parseError(path, `cannot be decoded, ${reason}; save it again or leave it out`, 0, cause);
+    throw parseError(path, `cannot be decoded, ${reasonOf(cause)}; save it again or leave it out`, 0, cause);
   }
 }
 
@@ -93,35 +101,8 @@ function byChannel(data: Uint8Array, found: number, wanted: number): Uint8Array<
 }
 
 async function expectPicture(path: string): Promise<void> {
-  await sizeOfFile(path);
-  const head = Buffer.alloc(12);
-  try {
-    const file = await open(path, "r");
-    await file.read(head, 0, head.length, 0).finally(() => file.close());
-  } catch (error) {
-    throw asMpError(path, error);
-  }
-  const text = head.toString("latin1");
+  const head = await readRange(path, 0, Math.min(12, await sizeOfFile(path)));
+  const text = Buffer.from(head).toString("latin1");
   if (formats.some(([offset, bytes]) => text.startsWith(bytes, offset))) return;
   throw parseError(path, "begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them");
-}
-
-let loaded: Promise<Sharp> | undefined;
-
-/** @throws MP_BACKEND_UNAVAILABLE naming the command that installs sharp */
-function loadSharp(): Promise<Sharp> {
-  // A name in a variable: the package's types are then needed by nobody who reads no pictures.
-  const name = "sharp";
-  loaded ??= import(name).then(
-    (module: { default: Sharp }) => module.default,
-    (cause: unknown) => {
-      loaded = undefined;
-      throw new MpError(
-        "MP_BACKEND_UNAVAILABLE",
-        "readImage: pictures are decoded by sharp, which is not installed; npm install sharp",
-        { details: { package: "sharp" }, cause },
-      );
-    },
-  );
-  return loaded;
 }

@@ -1,14 +1,14 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { path as checkPath } from "../check-arguments.js";
 import { parseError } from "../errors.js";
-import { type Measured, readBytes } from "../read-bytes.js";
+import { readBytes } from "../read-bytes.js";
 
 interface Element {
   readonly bytes: number;
   read(bytes: DataView, length: number): Uint8Array | Int32Array | Float32Array;
 }
 
-/** How to read the elements, which are big-endian, by type code; codes without a dtype here are missing. */
+/** Readers of big-endian elements, by IDX type code; type codes that no dtype corresponds to are missing. */
 const elements: Readonly<Record<number, Element>> = {
   8: { bytes: 1, read: (view, length) => new Uint8Array(view.buffer, view.byteOffset, length) },
   12: { bytes: 4, read: (view, length) => Int32Array.from({ length }, (_, at) => view.getInt32(4 * at)) },
@@ -28,21 +28,16 @@ export async function readIdx(path: string): Promise<HostTensor<"u8" | "i32" | "
   return tensor(element.read(view, view.byteLength / element.bytes), shape);
 }
 
-function measure(head: Uint8Array, path: string): Measured {
-  if (head.length < 4) return { neededBytes: 4 };
-  const rank = head[3] ?? 0;
-  elementType(head, path);
-  if (head.length < 4 + 4 * rank) return { neededBytes: 4 + 4 * rank };
+function measure(head: Uint8Array, path: string): number {
+  if (head.length < 4) return 4;
+  const { rank } = elementType(head, path);
+  if (head.length < 4 + 4 * rank) return 4 + 4 * rank;
   const { shape, element, headerBytes } = readHeader(head, path);
-  return { totalBytes: headerBytes + element.bytes * shape.reduce((a, b) => a * b, 1) };
+  return headerBytes + element.bytes * shape.reduce((a, b) => a * b, 1);
 }
 
-function readHeader(
-  bytes: Uint8Array,
-  path: string,
-): { shape: number[]; element: Element; headerBytes: number } {
-  const element = elementType(bytes, path);
-  const rank = bytes[3] ?? 0;
+function readHeader(bytes: Uint8Array, path: string) {
+  const { element, rank } = elementType(bytes, path);
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const shape = Array.from({ length: rank }, (_, axis) => view.getUint32(4 + 4 * axis));
   const empty = shape.indexOf(0);
@@ -51,15 +46,13 @@ function readHeader(
   return { shape, element, headerBytes: 4 + 4 * rank };
 }
 
-function elementType(bytes: Uint8Array, path: string): Element {
+function elementType(bytes: Uint8Array, path: string) {
   const [first, second, code = 0, rank = 0] = bytes;
   const element = elements[code];
-  if (first !== 0 || second !== 0 || element === undefined || rank < 1) {
-    const got = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
-    throw parseError(
-      path,
-      `no IDX file, at byte 0 are ${got} and not 00 00, a type of 08, 0c or 0d, and a rank; files such as train-images-idx3-ubyte(.gz) are`,
-    );
-  }
-  return element;
+  if (first === 0 && second === 0 && element !== undefined && rank > 0) return { element, rank };
+  const got = [...bytes.subarray(0, 4)].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
+  throw parseError(
+    path,
+    `no IDX file, at byte 0 are ${got} and not 00 00, a type of 08, 0c or 0d, and a rank; files such as train-images-idx3-ubyte(.gz) are`,
+  );
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { tensor } from "@mp/core";
-import { type Check, path as checkPath, claim, integer, optional, optionsCheck } from "../check-arguments.js";
+import * as check from "../check-arguments.js";
 import { fileError, ioError } from "../errors.js";
 import { listFiles, listFolders } from "../list-files.js";
 import { permutation, randomStream } from "../random.js";
@@ -13,6 +13,15 @@ export interface ImageFolderOptions extends ImageSize {
   readonly testShare?: number;
   /** Seed that selects the test pictures; default 0. */
   readonly seed?: number;
+  /** Called with the files that are left out, if there are any; by default the message is printed. */
+  readonly onWarning?: (warning: ImageFolderWarning) => void;
+}
+
+/** Files of an image folder that are left out. */
+export interface ImageFolderWarning {
+  readonly message: string;
+  /** All files that are left out, by their paths in the folder. */
+  readonly files: readonly string[];
 }
 
 interface Picture {
@@ -22,27 +31,52 @@ interface Picture {
 
 const EXTENSIONS = [".jpg", ".jpeg", ".png", ".webp"];
 const TEST_FOLDERS = ["test", "val", "valid", "validation"];
-const isShare = claim(
-  "a number above 0 and below 1",
-  (value) => typeof value === "number" && value > 0 && value < 1,
-);
-export const checkFolderOptions: Check = optionsCheck<ImageFolderOptions>(
-  { ...imageSizeChecks, testShare: optional(isShare), seed: optional(integer()) },
+const isShare = (value: unknown): boolean => typeof value === "number" && value > 0 && value < 1;
+export const checkFolderOptions: check.Check = check.optionsCheck<ImageFolderOptions>(
+  {
+    ...imageSizeChecks,
+    testShare: check.optional(check.claim("a number above 0 and below 1", isShare)),
+    seed: check.optional(check.integer()),
+    onWarning: check.optional(check.callback),
+  },
   "{ height: 32, width: 32 }",
 );
 
 /**
  * Reads a folder per class with JPEG, PNG and WebP files. The class folders lie in `train` and `test` (or `val`), or
  * there is one set of them, directly or in `train`, of which a share is kept for the test. Classes are numbered in
- * the order of their names. Links to folders are followed. All pictures are held in memory at one size, upright
- * unless `orientation` says otherwise.
- * @throws MP_IO for a folder, or a class, without pictures, MP_PARSE naming a file that cannot be decoded,
- *   MP_BACKEND_UNAVAILABLE without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for invalid
- *   options
+ * the order of their names. Links to folders are followed; a warning names the files that are left out. All pictures
+ * are held in memory at one size: cropped to its proportions unless `fit` is `fill`, which stretches them as Keras and
+ * torchvision do, and upright unless `orientation` says otherwise.
+ * @throws MP_IO for a folder, or a class, without pictures, MP_PARSE for a file that cannot be decoded, for a
+ *   class that only the test has, and if no class has a picture to spare for the test, MP_BACKEND_UNAVAILABLE
+ *   without sharp, MP_INVALID_ARGUMENT for more than 2 GiB at that size and for invalid options
  */
 export async function imageFolder(directory: string, options: ImageFolderOptions): Promise<ImageSplits> {
-  checkPath("imageFolder: directory", directory);
+  check.path("imageFolder: directory", directory);
   checkFolderOptions("imageFolder", options);
+  const { train, test, classes } = await findSplits(directory, options);
+  const read = new Set([...train, ...test].map(({ path }) => path));
+  const files = (await listFiles(directory, [""], "all")).filter((file) => !read.has(join(directory, file)));
+  const { onWarning = ({ message }) => console.warn(`[mp] ${message}`) } = options;
+  if (files.length > 0) onWarning({ message: describeLeftOut(directory, files), files });
+  return { train: await load(train, options), test: await load(test, options), classes };
+}
+
+/** Largest number of files that the message names; the warning's `files` has all. */
+const NAMED = 5;
+
+function describeLeftOut(directory: string, files: readonly string[]): string {
+  const more = files.length > NAMED ? ` and ${files.length - NAMED} more` : "";
+  return `imageFolder: leaves out ${files.length} ${files.length === 1 ? "file" : "files"} of ${directory}, no ${EXTENSIONS.join(", ")} in the folder of a class: ${files.slice(0, NAMED).join(", ")}${more}`;
+}
+
+interface PictureSplits extends Pick<ImageSplits, "classes"> {
+  readonly train: readonly Picture[];
+  readonly test: readonly Picture[];
+}
+
+async function findSplits(directory: string, options: ImageFolderOptions): Promise<PictureSplits> {
   const folders = await listFolders(directory);
   if (folders.includes("train")) {
     const classes = await listFolders(join(directory, "train"));
@@ -51,13 +85,11 @@ export async function imageFolder(directory: string, options: ImageFolderOptions
     const train = await picturesOfAll(join(directory, "train"), classes);
     const unknown = (await listFolders(join(directory, testFolder))).find((name) => !classes.includes(name));
     if (unknown !== undefined) {
-      throw fileError(
-        join(directory, testFolder),
-        `has the class ${unknown}, which ${join(directory, "train")} has not; name the folders alike`,
-      );
+      const remedy = `which ${join(directory, "train")} has not; name the folders alike`;
+      throw fileError(join(directory, testFolder), `has the class ${unknown}, ${remedy}`);
     }
     const test = await pictures(join(directory, testFolder), classes);
-    return { train: await load(train, options), test: await load(test, options), classes };
+    return { train, test, classes };
   }
   return splitFolder(directory, folders, options);
 }
@@ -69,38 +101,27 @@ async function findTestFolder(directory: string, folders: readonly string[]): Pr
   return undefined;
 }
 
+/** Keeps a share of each class for the test, at least one picture if the class has two. */
 async function splitFolder(
   directory: string,
   classes: readonly string[],
-  options: ImageFolderOptions,
-): Promise<ImageSplits> {
-  const { train, test } = splitPictures(await picturesOfAll(directory, classes), options);
-  if (test.length === 0) {
-    throw fileError(
-      directory,
-      "no class has two pictures, and so none is left for the test; add some, or folders train and test",
-    );
-  }
-  return { train: await load(train, options), test: await load(test, options), classes };
-}
-
-/** Keeps a share of each class for the test, at least one picture if the class has two. */
-function splitPictures(
-  all: readonly Picture[],
-  options: ImageFolderOptions,
-): { train: Picture[]; test: Picture[] } {
-  const { testShare = 0.1, seed = 0 } = options;
-  const isTest = new Set<Picture>();
-  for (const label of new Set(all.map((picture) => picture.label))) {
+  { testShare = 0.1, seed = 0 }: ImageFolderOptions,
+): Promise<PictureSplits> {
+  const all = await picturesOfAll(directory, classes);
+  const test = new Set<Picture>();
+  for (const label of classes.keys()) {
     const own = all.filter((picture) => picture.label === label);
     const kept = Math.min(own.length - 1, Math.max(1, Math.round(testShare * own.length)));
     const order = permutation(own.length, randomStream(seed, label));
-    for (const index of order.subarray(0, kept)) isTest.add(own[index] as Picture);
+    for (const index of order.subarray(0, kept)) test.add(own[index] as Picture);
   }
-  return {
-    train: all.filter((picture) => !isTest.has(picture)),
-    test: all.filter((picture) => isTest.has(picture)),
-  };
+  const isTest = (picture: Picture): boolean => test.has(picture);
+  if (test.size > 0)
+    return { train: all.filter((picture) => !isTest(picture)), test: all.filter(isTest), classes };
+  throw fileError(
+    directory,
+    "no class has two pictures, and so none is left for the test; add some, or folders train and test",
+  );
 }
 
 /** Lists the pictures of all classes. Refuses a class without pictures, which would have no examples. */
@@ -112,7 +133,6 @@ async function picturesOfAll(directory: string, classes: readonly string[]): Pro
   throw ioError(
     join(directory, empty),
     `has no ${EXTENSIONS.join(", ")} file and would be a class; add some or take the folder out`,
-    { reason: "ENOENT" },
   );
 }
 
@@ -126,13 +146,11 @@ async function pictures(directory: string, classes: readonly string[]): Promise<
     }
   }
   if (found.length > 0) return found;
-  throw ioError(directory, `has no folder with ${EXTENSIONS.join(", ")} files; make one for each class`, {
-    reason: "ENOENT",
-  });
+  throw ioError(directory, `has no folder with ${EXTENSIONS.join(", ")} files; make one for each class`);
 }
 
 async function load(list: readonly Picture[], options: ImageFolderOptions): Promise<LabeledImages> {
-  const { testShare: _, seed: __, ...size } = options;
+  const { testShare: _, seed: __, onWarning: ___, ...size } = options;
   const x = await readImageFiles(
     list.map(({ path }) => path),
     size,

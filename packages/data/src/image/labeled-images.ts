@@ -28,13 +28,11 @@ export function checkImages(what: string, images: LabeledImages): readonly [numb
   if ("train" in images)
     throw invalid(`${what}: takes one part of the images, got ${shown(images)}; pass their train or test`);
   const { x, y }: { readonly x: unknown; readonly y: unknown } = images;
-  if (!isHostTensor(x) || x.dtype !== "u8" || x.shape.length !== 4) {
+  if (!isHostTensor(x) || x.dtype !== "u8" || x.shape.length !== 4)
     throw wrongTensor(`${what}: x is u8 [examples, channels, height, width]`, x);
-  }
   const [count, channels, height, width] = x.shape as readonly [number, number, number, number];
-  if (!isHostTensor(y) || y.dtype !== "i32" || y.shape.length !== 1 || y.shape[0] !== count) {
+  if (!isHostTensor(y) || y.dtype !== "i32" || y.shape.length !== 1 || y.shape[0] !== count)
     throw wrongTensor(`${what}: y is the labels of ${count} images, i32 [${count}]`, y);
-  }
   return [count, channels, height, width];
 }
 

@@ -9,7 +9,7 @@ import type { ImageSplits, LabeledImages } from "./labeled-images.js";
 
 const DIGITS = 10;
 
-/** Possible names of a file: the authors', and those from archives. */
+/** File names to look for: the authors' spelling and the one with a dot that archives use, each also gzipped. */
 const spellings = (part: string, kind: "images-idx3" | "labels-idx1"): string[] => {
   const names = [`${part}-${kind}-ubyte`, `${part}-${kind.replace("-", ".")}-ubyte`];
   return names.flatMap((name) => [name, `${name}.gz`]);
@@ -36,20 +36,16 @@ export async function mnist(directory: string): Promise<ImageSplits> {
 }
 
 /** Whether the folder has MNIST's training images. */
-export async function isMnist(directory: string): Promise<boolean> {
-  return (await find(directory, spellings("train", "images-idx3"))) !== undefined;
-}
+export const isMnist = async (directory: string): Promise<boolean> =>
+  (await find(directory, spellings("train", "images-idx3"))) !== undefined;
 
 async function part(directory: string, name: string): Promise<LabeledImages> {
   const images = await readPart(directory, spellings(name, "images-idx3"), 3);
   const labels = await readPart(directory, spellings(name, "labels-idx1"), 1);
   const [count, height, width] = images.data.shape as [number, number, number];
   if (labels.data.shape[0] !== count) {
-    throw parseError(
-      labels.path,
-      `has ${labels.data.shape[0]} labels for ${count} images in ${images.path}; the files are not of one set`,
-      4,
-    );
+    const found = `${labels.data.shape[0]} labels for ${count} images in ${images.path}`;
+    throw parseError(labels.path, `has ${found}; the files are not of one set`, 4);
   }
   const y = Int32Array.from(labels.data.data);
   const wrong = y.findIndex((label) => label >= DIGITS);
@@ -64,17 +60,13 @@ async function readPart(
   rank: number,
 ): Promise<{ path: string; data: HostTensor<"u8"> }> {
   const path = await find(directory, names);
-  if (path === undefined) {
-    throw ioError(directory, `has no ${names[0]}, nor that file gzipped`, { reason: "ENOENT" });
-  }
+  if (path === undefined) throw ioError(directory, `has no ${names[0]}, nor that file gzipped`);
   const data = await readIdx(path);
-  if (data.dtype !== "u8" || data.shape.length !== rank) {
-    throw parseError(
-      path,
-      `holds ${data.dtype} ${formatShape(data.shape)}, expected bytes of rank ${rank}, as the magic number at byte 0 says`,
-    );
-  }
-  return { path, data };
+  if (data.dtype === "u8" && data.shape.length === rank) return { path, data };
+  throw parseError(
+    path,
+    `holds ${data.dtype} ${formatShape(data.shape)}, expected bytes of rank ${rank}, as the magic number at byte 0 says`,
+  );
 }
 
 async function find(directory: string, names: readonly string[]): Promise<string | undefined> {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusal } from "../../test/refusal.js";
 import { cifar10 } from "./cifar10.js";
 import { type ImageSize, readImage } from "./decode-image.js";
-import { imageFolder } from "./image-folder.js";
+import { type ImageFolderWarning, imageFolder } from "./image-folder.js";
 import { readImageFiles } from "./read-image-files.js";
 import { readImages } from "./read-images.js";
 
@@ -57,7 +57,7 @@ describe("readImage", () => {
   });
 
   it("turns a photograph upright, or leaves its pixels as the file stores them, where boxes count", async () => {
-    // Stored 4 wide and 2 high, red on the left; its EXIF data says that it is to be turned a quarter to the right.
+    // Stored 4 wide and 2 high, red on the left; its EXIF orientation is a rotation by 90° clockwise.
     const stored = Buffer.from([0, 1].flatMap(() => [200, 0, 0, 200, 0, 0, 0, 0, 200, 0, 0, 200]));
     const path = join(folder, "turned.jpg");
     await sharp(stored, { raw: { width: 4, height: 2, channels: 3 } })
@@ -90,7 +90,7 @@ describe("readImage", () => {
       .toBuffer();
     await writeFile(join(folder, "cut.png"), whole.subarray(0, whole.length / 2));
     expect((await refusal(() => readImage(join(folder, "cut.png"), size))).code).toBe("MP_PARSE");
-    // A header that claims 40 000 by 40 000: the pixels are never there to be unpacked.
+    // A header that claims 40 000 by 40 000 pixels, which must be refused before they are unpacked.
     const bomb = Buffer.from(whole);
     bomb.writeUInt32BE(40_000, 16);
     bomb.writeUInt32BE(40_000, 20);
@@ -233,4 +233,77 @@ describe("cifar10", () => {
     await rm(join(root, "data_batch_2.bin"));
     expect((await refusal(() => cifar10(root))).code).toBe("MP_IO");
   });
+});
+
+describe("files that are left out", () => {
+  const size = { height: 2, width: 2 };
+  const tree = async (name: string, files: readonly string[]): Promise<string> => {
+    const root = join(folder, name);
+    for (const file of files) {
+      await mkdir(join(root, file, ".."), { recursive: true });
+      const isPicture = /\.(png|JPG|webp)$/.test(file);
+      await writeFile(join(root, file), isPicture ? await flat(2, 2, [9, 9, 9]).png().toBuffer() : "text");
+    }
+    return root;
+  };
+  const read = ["a/1.png", "a/2.png", "a/more/3.JPG", "b/1.webp", "b/2.png"];
+  const others = ["a/4.gif", "a/more/notes.txt", "b/5.tiff", "labels.csv"];
+
+  it("are counted and named", async () => {
+    const root = await tree("mixed", [...read, ...others, ".hidden/x.gif", "a/.DS_Store"]);
+    const warnings: ImageFolderWarning[] = [];
+    const onWarning = (warning: ImageFolderWarning) => warnings.push(warning);
+    const { train, test } = await imageFolder(root, { ...size, onWarning });
+    expect((train.x.shape[0] ?? 0) + (test.x.shape[0] ?? 0)).toBe(read.length);
+    expect(warnings).toEqual([
+      {
+        message: `imageFolder: leaves out 4 files of ${root}, no .jpg, .jpeg, .png, .webp in the folder of a class: ${others.join(", ")}`,
+        files: others,
+      },
+    ]);
+    await readImages(root, { ...size, onWarning });
+    expect(warnings).toHaveLength(2);
+  });
+
+  it("may lie beside the classes, or in folders that are none", async () => {
+    const parts = [
+      "train/a/1.png",
+      "train/b/1.png",
+      "test/a/1.png",
+      "val/a/1.png",
+      "train/loose.png",
+      "x/y/1.png",
+    ];
+    const root = await tree("parts", parts);
+    const warnings: ImageFolderWarning[] = [];
+    await imageFolder(root, { ...size, onWarning: (warning) => warnings.push(warning) });
+    expect(warnings[0]?.files).toEqual(["train/loose.png", "val/a/1.png", "x/y/1.png"]);
+  });
+
+  it("are none in a folder of pictures alone", async () => {
+    const root = await tree("clean", read);
+    await imageFolder(root, { ...size, onWarning: ({ message }) => expect.fail(message) });
+  });
+});
+
+it("crops to the middle, or stretches by fill", async () => {
+  const path = join(folder, "wide.png");
+  // Red, green and blue thirds.
+  const row = [200, 0, 0, 0, 200, 0, 0, 0, 200].flatMap((_, at, all) =>
+    at % 3 === 0
+      ? Array(30)
+          .fill(all.slice(at, at + 3))
+          .flat()
+      : [],
+  );
+  await sharp(Buffer.from(Array(30).fill(row).flat()), { raw: { width: 90, height: 30, channels: 3 } })
+    .png()
+    .toFile(path);
+  const green = async (fit?: "cover" | "fill") => {
+    const { data } = await readImage(path, { height: 3, width: 3, ...(fit === undefined ? {} : { fit }) });
+    return [...data.subarray(9, 12)].map((value) => value > 100);
+  };
+  expect(await green()).toEqual([true, true, true]);
+  expect(await green("cover")).toEqual([true, true, true]);
+  expect(await green("fill")).toEqual([false, true, false]);
 });

@@ -5,8 +5,8 @@ import type { ImageSplits } from "./labeled-images.js";
 import { isMnist, mnist } from "./mnist.js";
 
 /**
- * Reads the labeled images of a folder in any format: CIFAR-10's binary files, MNIST's files, or a folder per class.
- * `size` applies only to the last one.
+ * Reads the labeled images of a folder in one of three formats: CIFAR-10's binary files, MNIST's files, or a folder
+ * per class. `size` applies only to a folder per class.
  * @throws as `cifar10`, `mnist` and `imageFolder`
  */
 export async function readImages(directory: string, size: ImageFolderOptions): Promise<ImageSplits> {

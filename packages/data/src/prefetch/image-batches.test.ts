@@ -74,7 +74,7 @@ describe("imageBatches", () => {
         const found = candidates(source).find(({ pixels }) =>
           pixels.every((byte, index) => Math.fround(byte / 255) === x[image * 32 + index]),
         );
-        // Every image is one of the 18 that may come of it, in both channels alike.
+        // Every image must be one of the 18 possible augmentations of its source, the same one in both channels.
         if (found === undefined) throw new Error(`image ${image} is no crop of its source`);
         const second = [...images.x.data.subarray(image * 32 + 16, image * 32 + 32)];
         const same = candidates(second).find(({ name }) => name === found.name);

@@ -1,25 +1,28 @@
 import { type HostTensor, tensor } from "@mp/core";
 import { type BatchingOptions, batching, batchingChecks } from "../batching.js";
-import { integer, listOf, optional, optionsCheck, truth } from "../check-arguments.js";
+import { listOf, optional, optionsCheck } from "../check-arguments.js";
 import { checkBytes } from "../data-size.js";
 import { type Dataset, indexedDataset } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
 import { invalid } from "../errors.js";
+import { type AugmentOptions, checkAugment } from "../image/augment-options.js";
 import type { ChannelStatistics } from "../image/channel-statistics.js";
-import { type AugmentOptions, imagePainter } from "../image/image-painter.js";
+import { imagePainter } from "../image/image-painter.js";
 import { checkImages, type LabeledImages } from "../image/labeled-images.js";
-import { type PrefetchOptions, prefetchImages, prefetching } from "./prefetch.js";
+import { drawMixture, mix } from "../image/mixup.js";
+import { randomStream } from "../random.js";
+import { ahead, prefetchImages } from "./prefetch.js";
 
 export interface ImageBatchOptions extends BatchingOptions {
-  /** Augmentations that keep the class, drawn again for each image in each epoch. */
+  /** Augmentations, drawn again for each image in each epoch. */
   readonly augment?: AugmentOptions;
   /**
-   * Turns a byte b into (b / 255 - mean) / deviation of its channel; default b / 255. `channelStatistics` computes
-   * both.
+   * Turns a byte b into (b / 255 - mean) / deviation, with its channel's mean and deviation, which
+   * `channelStatistics` computes; default b / 255.
    */
   readonly normalize?: ChannelStatistics;
-  /** Number of batches to make ahead on another thread, at least 1; the batches stay the same. Default: none. */
-  readonly prefetch?: number | PrefetchOptions;
+  /** Number of batches to make ahead on another thread, 1 to 1024; the batches stay the same. Default: none. */
+  readonly prefetch?: number;
 }
 
 export interface ImageBatch {
@@ -29,20 +32,31 @@ export interface ImageBatch {
   readonly y: HostTensor<"i32">;
 }
 
+/** With `mixup`: each image is `share` parts an image of class `y`, and for the rest one of class `otherY`. */
+export interface MixedImageBatch extends ImageBatch {
+  /** i32 [batch] */
+  readonly otherY: HostTensor<"i32">;
+  /** f32 [batch], 0 … 1 */
+  readonly share: HostTensor<"f32">;
+}
+
+/** The batches that options ask for. */
+export type ImageBatchOf<O> = O extends { readonly augment: { readonly mixup: number } }
+  ? MixedImageBatch
+  : ImageBatch;
+
+/** Separates the random streams of mixup from those of the images. */
+const MIXUP = 2;
+
 const numbers = listOf("finite numbers", Number.isFinite);
 const checkOptions = optionsCheck<ImageBatchOptions>(
   {
     ...batchingChecks,
-    augment: optional(
-      optionsCheck<AugmentOptions>(
-        { seed: integer(), flip: optional(truth), crop: optional(integer(0)) },
-        "{ seed: 1, flip: true }",
-      ),
-    ),
+    augment: optional(checkAugment),
     normalize: optional(
       optionsCheck<ChannelStatistics>({ mean: numbers, deviation: numbers }, "those of channelStatistics"),
     ),
-    prefetch: optional(prefetching),
+    prefetch: optional(ahead),
   },
   "{ batch: 32 }",
 );
@@ -53,10 +67,13 @@ const checkOptions = optionsCheck<ImageBatchOptions>(
  * @throws MP_INVALID_ARGUMENT for an unknown option, or one that does not fit the images
  * @throws MP_SHAPE_MISMATCH for images and labels that do not belong together
  */
-export function imageBatches(images: LabeledImages, options: ImageBatchOptions): Dataset<ImageBatch> {
+export function imageBatches<const O extends ImageBatchOptions>(
+  images: LabeledImages,
+  options: O,
+): Dataset<ImageBatchOf<O>> {
   checkOptions("imageBatches", options);
   const { prefetch, ...rest } = options;
-  const dataset = plainBatches(images, rest);
+  const dataset = plainBatches(images, rest) as Dataset<ImageBatchOf<O>>;
   return prefetch === undefined ? dataset : prefetchImages(dataset, images, rest, prefetch);
 }
 
@@ -67,6 +84,10 @@ function plainBatches(
   const [count, channels, height, width] = checkImages("imageBatches", images);
   const { epochs = 1, augment, normalize } = options;
   const { crop = 0, flip = false } = augment ?? {};
+  if (augment?.color?.saturation !== undefined && channels !== 3)
+    throw invalid(
+      `imageBatches: augment: color: saturation must be left out, since it is of three channels, and these images have ${channels}`,
+    );
   const side = Math.min(height, width);
   if (crop > side)
     throw invalid(
@@ -87,7 +108,7 @@ function plainBatches(
       x: images.x,
       y: images.y,
       ...signed,
-      augment: augment && { seed: augment.seed, crop, flip },
+      augment: augment && { ...augment, crop, flip },
       normalize,
     }),
     batchesPerEpoch,
@@ -102,12 +123,21 @@ function plainBatches(
         y[row] = images.y.data[image] ?? 0;
         paint(x.subarray(row * stride, (row + 1) * stride), image, position.epoch);
       }
-      return { x: tensor(x, [size, channels, height, width]), y: tensor(y) };
+      const shape = [size, channels, height, width];
+      if (augment?.mixup === undefined) return { x: tensor(x, shape), y: tensor(y) };
+      const stream = randomStream(augment.seed, MIXUP, position.epoch, position.index);
+      const mixture = drawMixture(augment.mixup, size, stream);
+      return {
+        x: tensor(mix(x, stride, mixture), shape),
+        y: tensor(y),
+        otherY: tensor(Int32Array.from(mixture.partners, (row) => y[row] as number)),
+        share: tensor(mixture.shares),
+      };
     },
   });
 }
 
-/** The float for each byte, by channel: a lookup costs less than the arithmetic. */
+/** The float for each byte, by channel, because a lookup costs less than the arithmetic. */
 function valueTables(normalize: ChannelStatistics | undefined, channels: number): Float32Array[] {
   return Array.from({ length: channels }, (_, channel) => {
     const mean = normalize === undefined ? 0 : normalize.mean[channel];

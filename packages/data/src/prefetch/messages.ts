@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCode, isHostTensor, MpError } from "@mp/core";
 import type { Json } from "@mp/core/fit";
 import type { LabeledImages } from "../image/labeled-images.js";
 
-/** The worker's task: a module of the user's, or images for `imageBatches`. */
+/** The worker's task: load a user's module, or make batches of images as `imageBatches` does. */
 export type WorkerTask = (
   | { readonly module: string; readonly options: unknown }
   | { readonly images: LabeledImages; readonly options: unknown }
@@ -42,7 +42,7 @@ export function reviveError({ name, message, stack, code, details }: SentError):
   return new Error(message, { cause });
 }
 
-/** Freezes the tensors of a batch again after cloning, as `tensor` does. */
+/** Freezes the tensors of a batch again after cloning, as `tensor` froze the originals. */
 export function reviveBatch(value: unknown): unknown {
   if (isHostTensor(value)) {
     Object.freeze(value.shape);

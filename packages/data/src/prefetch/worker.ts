@@ -1,4 +1,4 @@
-/** The thread that makes batches: it answers each message with the next batch. `prefetch.ts` starts it. */
+/** The thread that makes batches. It answers each message with the next batch. `prefetch.ts` starts it. */
 
 import { parentPort, workerData } from "node:worker_threads";
 import type { BatchIterator, Dataset } from "../dataset.js";
@@ -34,14 +34,14 @@ async function answer(): Promise<Answer> {
   }
 }
 
-/** The arrays to transfer: those of this package's batches, which nobody else holds. A user's batches are copied. */
+/** Lists the buffers to move to the other thread: those of image batches. A user's batches are copied instead. */
 function movable({ batch }: { readonly batch: unknown }): ArrayBuffer[] {
   if (!isOwn) return [];
   const { x, y } = batch as ImageBatch;
   return [x.data.buffer as ArrayBuffer, y.data.buffer as ArrayBuffer];
 }
 
-// One after another: a message that comes while a batch is made waits for it.
+// Messages are answered one after another; a message that comes while a batch is made waits for that batch.
 let last: Promise<void> = Promise.resolve();
 let isOver = false;
 parentPort?.on("message", () => {

@@ -41,6 +41,13 @@ describe("a broken row", () => {
       "MP_PARSE a.jsonl: row 2 (line 3): is not valid JSON, Unexpected end of JSON input; write one JSON object a line, or download the file again if it was cut short",
     ],
     [
+      "Python's NaN",
+      "a.jsonl",
+      '{"a":NaN}\n',
+      {},
+      `MP_PARSE a.jsonl: row 1 (line 1): is not valid JSON, Unexpected token 'N', "{"a":NaN}" is not valid JSON; write NaN and Infinity as null or as text, JSON has neither`,
+    ],
+    [
       "no object",
       "a.ndjson",
       "[1]\n",
@@ -108,7 +115,7 @@ describe("a broken row", () => {
       "a.csv",
       "a,b\n1,1e3\n ,x\n",
       { columns: { b: "number" } },
-      'MP_PARSE a.csv: row 2 (line 3): column "b" must be a number, got "x"; correct it, or name its type in columns',
+      'MP_PARSE a.csv: row 2 (line 3): column "b" must be a number, got "x"; correct it, name its type in columns, or let it be null with "number?" and nullValues',
     ],
   ])("is refused: %s", async (_, name, content, options, message) => {
     expect(await refused(name, content, options)).toBe(message);
@@ -166,6 +173,13 @@ describe("a broken file", () => {
       '{"a":1}\n',
       {},
       "MP_PARSE a.parquet: does not end as a Parquet file does, with PAR1, and may be cut short; download the file again, or write it again with pyarrow or DuckDB",
+    ],
+    [
+      "an encrypted Parquet file",
+      "a.parquet",
+      "PAR1....PARE",
+      {},
+      "MP_PARSE a.parquet: is encrypted; write it without encryption",
     ],
     [
       "a packed Parquet file",
@@ -293,7 +307,8 @@ it("reads the named columns with their types", async () => {
       { a: [], b: null },
     ],
   ]);
-  const listed = "must be string, number, boolean, list, object, or one of them with a question mark";
+  const listed =
+    "must be string, number, bigint, boolean, chat, list, object, or one of them with a question mark";
   for (const [type, hint] of [
     ["str", "; did you mean string?"],
     ["float?", "; did you mean number?"],
@@ -352,7 +367,7 @@ it("comes in another order of files in each pass, and refuses cursors of other f
       "not a cursor of a dataset",
     );
   }
-  // The same rows elsewhere are the same data.
+  // A copy of the file at another path is the same data.
   await writeFile(join(folder, "moved.jsonl"), await readFile(paths[0] as string));
   const moved = await readRows([join(folder, "moved.jsonl"), ...paths.slice(1)], { shuffle: { seed: 1 } });
   expect(await all(moved.iterate(iterator.cursor))).toHaveLength(5);

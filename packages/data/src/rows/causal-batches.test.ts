@@ -37,7 +37,7 @@ const example = fc
     maxLength: LENGTH,
   })
   .map((tokens) => ({ ids: tokens.map(({ id }) => id), mask: tokens.map(({ counts }) => counts) }))
-  // Nothing is learned from a lone token, which only an example without a mask may be.
+  // A mask that counts no prediction is refused; only an example without a mask may be a single token.
   .map(({ ids, mask }) => (mask.includes(true, 1) ? { ids, mask } : { ids }));
 
 /** The examples in a batch, separated by its segments. */

@@ -31,7 +31,7 @@ export interface CausalBatchOptions {
 export interface CausalBatch {
   /** [batch, length]. */
   readonly ids: HostTensor<"i32">;
-  /** [batch, length], each token's next token, or -100, the `ignoreIndex` of the loss, if that does not count. */
+  /** [batch, length], the token after each token; -100, the loss's `ignoreIndex`, where it does not count. */
   readonly targets: HostTensor<"i32">;
   /** [batch, length], each token's position in its example, from 0. */
   readonly positions: HostTensor<"i32">;
@@ -90,7 +90,7 @@ export function causalBatches(
             do {
               row.push(next);
               left -= next.ids.length;
-              // Only that of the last row is needed, and of a shuffled dataset it is long.
+              // Only the cursor after the last row is needed, and a shuffled dataset's cursor is long.
               if (rows.length === batch - 1) before = source.cursor;
               next = await take();
             } while (pack && next !== undefined && next.ids.length <= left);

@@ -1,6 +1,6 @@
 /** Checks and cuts examples, and makes their targets. */
 
-import { type HostTensor, type MpError, tensor } from "@mp/core";
+import { type HostTensor, tensor } from "@mp/core";
 import { shown } from "@mp/graph/internal";
 import { type Check, oneOf, optional } from "../check-arguments.js";
 import type { BatchIterator } from "../dataset.js";
@@ -22,7 +22,7 @@ export const IGNORED = -100;
 export type TooLong = "refuse" | "truncate" | "drop";
 export const tooLongCheck: Check = optional(oneOf("refuse", "truncate", "drop"));
 
-/** Tokens, and for each the next token, or -100. */
+/** Tokens, and for each the next token, or -100 where the loss does not count it. */
 export interface Learned {
   readonly ids: ArrayLike<number>;
   readonly targets: Int32Array<ArrayBuffer>;
@@ -43,24 +43,25 @@ function readExample(
   most: number,
   tooLong: TooLong = "refuse",
 ): Learned | undefined {
+  const refuse = (problem: string) => {
+    const place = findPlace(example);
+    return invalid(`${place === undefined ? what : formatPlace(place)}: ${problem}`, { ...place });
+  };
   const { ids, mask } = example ?? {};
-  if (!isList(ids) || ids.length === 0) {
-    throw refusal(what, example, `ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
-  }
-  for (let at = 0; at < ids.length; at++) {
-    if (isToken(ids[at])) continue;
-    throw refusal(what, example, `ids must be integers ≥ 0, got ${shown(ids[at])}; encode the row's text`);
-  }
+  if (!isList(ids) || ids.length === 0)
+    throw refuse(`ids must be a list of tokens, got ${shown(ids)}; encode the row's text`);
+  for (let at = 0; at < ids.length; at++)
+    if (!isToken(ids[at]))
+      throw refuse(`ids must be integers ≥ 0, got ${shown(ids[at])}; encode the row's text`);
   if (mask !== undefined && (!isList(mask) || mask.length !== ids.length)) {
     const got = isList(mask) ? `${(mask as ArrayLike<unknown>).length} for ${ids.length} ids` : shown(mask);
-    const problem = `mask must have one value for each of the ids, got ${got}; give 0 or 1 for each`;
-    throw refusal(what, example, problem);
+    throw refuse(`mask must have one value for each of the ids, got ${got}; give 0 or 1 for each`);
   }
   const isLong = ids.length > most;
   if (isLong && tooLong === "drop") return undefined;
   if (isLong && tooLong === "refuse") {
     const remedy = 'make rows longer, or pass tooLong: "truncate" or "drop"';
-    throw refusal(what, example, `an example has ${ids.length} tokens and a row ${most}; ${remedy}`);
+    throw refuse(`an example has ${ids.length} tokens and a row ${most}; ${remedy}`);
   }
   const kept = isLong ? Array.from(ids).slice(0, most) : ids;
   const counts = (at: number) => at > 0 && (mask === undefined || Number(mask[at]) !== 0);
@@ -69,7 +70,7 @@ function readExample(
   const problem = Array.from(ids).some((_, at) => counts(at))
     ? `nothing is learned from the first ${most} of its ${ids.length} tokens; make rows longer, or pass tooLong: "drop"`
     : "mask must be 1 for a token after the first, or nothing is learned; give 1 for the tokens of the answer, or take the row out";
-  throw refusal(what, example, problem);
+  throw refuse(problem);
 }
 
 /** Reads the next example, cut to `most` tokens; undefined at the end of the pass. */
@@ -85,12 +86,6 @@ export async function nextLearned(
     const example = readExample(what, value, most, tooLong);
     if (example !== undefined) return example;
   }
-}
-
-function refusal(what: string, example: unknown, text: string): MpError<"MP_INVALID_ARGUMENT"> {
-  const place = findPlace(example);
-  const subject = place === undefined ? what : formatPlace(place);
-  return invalid(`${subject}: ${text}`, { ...place });
 }
 
 /**

@@ -2,7 +2,7 @@
 
 // Rows of files
 
-export type { ColumnType, RowColumns, RowOf } from "./columns.js";
+export type { ColumnType, RowColumns, RowMessage, RowOf } from "./columns.js";
 export { type ReadRowsOptions, readRows } from "./read-rows.js";
 export { type ShuffleOptions, shuffleDataset } from "./shuffle-dataset.js";
 

@@ -1,5 +1,7 @@
 import { shown } from "@mp/graph/internal";
+import { reasonOf } from "../errors.js";
 import type { RowPlace } from "../row-place.js";
+import { findBig, type KeepsBig, markBig, refuseBig, reviveBig } from "./big-integers.js";
 import { decodeText, streamLines } from "./lines.js";
 import { type Inspected, type ReadRow, type Row, type RowStart, rowError } from "./row-file.js";
 
@@ -7,6 +9,7 @@ import { type Inspected, type ReadRow, type Row, type RowStart, rowError } from 
 export async function* readJsonl(
   file: Inspected,
   { row, byte, line }: RowStart,
+  keepsBig: KeepsBig,
 ): AsyncGenerator<ReadRow, undefined> {
   const place = (): RowPlace => ({ path: file.path, row: row + 1, line: line + 1 });
   for await (const bytes of streamLines(file, byte, place)) {
@@ -16,18 +19,31 @@ export async function* readJsonl(
     byte += bytes.length;
     if (text === "") continue;
     row++;
-    yield { values: parse(text, at), place: at, next: { row, byte, line } };
+    yield { values: parse(text, at, keepsBig), place: at, next: { row, byte, line } };
   }
 }
 
-function parse(text: string, place: RowPlace): Row {
+function parse(text: string, place: RowPlace, keepsBig: KeepsBig): Row {
+  const row = parseObject(text, place);
+  const marked = /\d{16}/.test(text) ? markBig(text, place) : text;
+  if (marked === text) return row;
+  const exact = parseObject(marked, place, reviveBig);
+  for (const [column, value] of Object.entries(exact)) {
+    const big = keepsBig(column) ? undefined : findBig(value);
+    if (big !== undefined) throw refuseBig(place, column, big);
+  }
+  return exact;
+}
+
+function parseObject(text: string, place: RowPlace, revive?: typeof reviveBig): Row {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(text, revive);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    const remedy = "write one JSON object a line, or download the file again if it was cut short";
-    throw rowError(place, `is not valid JSON, ${reason}; ${remedy}`, {}, cause);
+    const remedy = /[^"]\b(NaN|Infinity)\b[^"]/.test(text)
+      ? "write NaN and Infinity as null or as text, JSON has neither"
+      : "write one JSON object a line, or download the file again if it was cut short";
+    throw rowError(place, `is not valid JSON, ${reasonOf(cause)}; ${remedy}`, {}, cause);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Row;
   const got = typeof value === "object" ? shown(value) : `${typeof value} ${shown(value)}`;

@@ -1,11 +1,8 @@
 /** Reads the lines of a text file, which may be gzipped. */
 
-import { createReadStream } from "node:fs";
-import { pipeline } from "node:stream";
 import { TextDecoder } from "node:util";
-import { createGunzip } from "node:zlib";
 import { fileError } from "../errors.js";
-import { asMpError } from "../regular-file.js";
+import { streamFile } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import { type Inspected, rowError } from "./row-file.js";
 
@@ -46,28 +43,18 @@ export async function* streamBytes(
   { path, isGzip }: Inspected,
   start: number,
 ): AsyncGenerator<Buffer, undefined> {
-  const source = createReadStream(path, isGzip ? {} : { start });
-  // Errors reach the reader of the last stream, which pipeline destroys with them.
-  const stream = isGzip ? pipeline(source, createGunzip(), () => {}) : source;
   let skip = isGzip ? start : 0;
   let isBeginning = start === 0;
-  try {
-    for await (const chunk of stream) {
-      const bytes = chunk as Buffer;
-      const encoding = isBeginning ? utf16(bytes) : undefined;
-      if (encoding !== undefined)
-        throw fileError(
-          path,
-          `is ${encoding} and must be UTF-8; convert it, with iconv -f ${encoding} -t UTF-8`,
-        );
-      isBeginning = false;
-      if (skip < bytes.length) yield bytes.subarray(skip);
-      skip = Math.max(0, skip - bytes.length);
-    }
-  } catch (error) {
-    throw asMpError(path, error);
-  } finally {
-    source.destroy();
+  for await (const bytes of streamFile(path, isGzip, isGzip ? 0 : start)) {
+    const encoding = isBeginning ? utf16(bytes) : undefined;
+    if (encoding !== undefined)
+      throw fileError(
+        path,
+        `is ${encoding} and must be UTF-8; convert it, with iconv -f ${encoding} -t UTF-8`,
+      );
+    isBeginning = false;
+    if (skip < bytes.length) yield bytes.subarray(skip);
+    skip = Math.max(0, skip - bytes.length);
   }
 }
 
@@ -79,7 +66,7 @@ function utf16([a, b, c, d]: Uint8Array): string | undefined {
 }
 
 /** Keeps byte order marks within rows; the one at the start of the file is removed earlier. */
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+export const decoder: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function decodeText(bytes: Uint8Array, place: RowPlace): string {
   try {

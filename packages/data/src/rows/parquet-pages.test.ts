@@ -39,6 +39,7 @@ const optional = {
   values: 4,
   definition: 1,
   repetition: 0,
+  width: 0,
   unpack: (packed: Uint8Array) => packed,
 };
 const check = (bytes: Uint8Array, chunk: Partial<ColumnChunk> = {}) =>
@@ -86,13 +87,19 @@ describe("checkPages", () => {
       "indices of booleans",
       page([...four, 1, 8, 1], { encoding: 8 }),
       { type: "BOOLEAN" },
-      "values of BOOLEAN have encoding 8, which is not read: write them plain",
+      "values of BOOLEAN have encoding 8, which is not read",
     ],
     [
       "prefixes",
       page(sound, { encoding: 7 }),
       { type: "BYTE_ARRAY" },
-      "values of BYTE_ARRAY have encoding 7, which is not read: write them plain",
+      "values of BYTE_ARRAY have encoding 7, which is not read",
+    ],
+    [
+      "the bytes of a value",
+      page(sound, { encoding: 9 }),
+      { type: "FIXED_LEN_BYTE_ARRAY", width: 2 ** 29 },
+      "a page claims 4 values of 536870912 bytes",
     ],
     ["its number of values", page(sound, { values: 5 }), {}, "its pages claim 5 values and its footer 4"],
     [

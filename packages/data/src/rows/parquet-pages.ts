@@ -3,11 +3,22 @@
  * claims two billion values would fill the memory.
  */
 import { crc32 } from "node:zlib";
-import { readStruct, type ThriftStruct } from "./thrift.js";
+import { readStruct, readVarint, type ThriftStruct } from "./thrift.js";
 
-/** Largest number of values of a row group and of unpacked bytes; larger groups are refused. */
+/** Largest number of values that are read from a row group. */
 export const MOST_VALUES: number = 2 ** 26;
+/** Largest number of unpacked bytes that are read from a row group. */
 export const MOST_GROUP_BYTES: number = 2 ** 30;
+
+/** A part of a file that is valid but not supported, with the remedy. */
+export class NotRead extends Error {
+  readonly remedy: string;
+
+  constructor(what: string, remedy: string) {
+    super(what);
+    this.remedy = remedy;
+  }
+}
 
 export type Unpack = (packed: Uint8Array, sizeBytes: number) => Uint8Array;
 
@@ -16,9 +27,11 @@ export interface ColumnChunk {
   /** The physical type, such as `BYTE_ARRAY`. */
   readonly type: string;
   readonly values: number;
-  /** The deepest levels of definition and repetition. */
+  /** The largest definition level of the column; `repetition` is the largest repetition level. */
   readonly definition: number;
   readonly repetition: number;
+  /** The number of bytes of a value, if all have the same. */
+  readonly width: number;
   readonly unpack: Unpack;
 }
 
@@ -31,16 +44,16 @@ interface Encoding {
 
 const plain: Encoding = { types: /./ };
 const indices: Encoding = { types: /^(?!BOOLEAN)/, runs: ([width = 0]) => [1, width] };
-/** The encodings that are read. Others are rare, and a few of their bytes can stand for terabytes. */
+/** Supported encodings, by Parquet's code. Others are rare, and a few of their bytes can claim terabytes. */
 const ENCODINGS: Readonly<Record<number, Encoding>> = {
   0: plain,
   2: indices,
-  // The decoder goes on beyond the length in front of them.
+  // The runs follow a length of four bytes, at which the decoder does not stop.
   3: { types: /^BOOLEAN$/, runs: () => [4, 1] },
   5: plain,
   6: plain,
   8: indices,
-  9: { types: /^(INT32|INT64|FLOAT|DOUBLE)$/ },
+  9: { types: /^(?!BOOLEAN|INT96|BYTE_ARRAY)/ },
 };
 
 /**
@@ -50,7 +63,7 @@ const ENCODINGS: Readonly<Record<number, Encoding>> = {
 export function checkPages(chunk: ColumnChunk, mostBytes: number): number {
   const { bytes, values } = chunk;
   let [seen, unpacked] = [0, 0];
-  // As the decoder, which takes a last byte for padding.
+  // Like the decoder, takes a single last byte for padding.
   for (let at = 0; at < bytes.length - 1; ) {
     const { struct, end } = readStruct(bytes, at);
     const [number, sizeBytes, packed] = [readCount(struct, 1), readCount(struct, 2), readCount(struct, 3)];
@@ -93,7 +106,8 @@ interface PageType {
 const PAGES: Readonly<Record<number, PageType | undefined>> = {
   0: {
     field: 5,
-    check: ({ type, definition, repetition, unpack }, { content, sizeBytes, head, count }) => {
+    check: (chunk, { content, sizeBytes, head, count }) => {
+      const { definition, repetition, unpack } = chunk;
       const page = unpack(content, sizeBytes);
       const view = new DataView(page.buffer, page.byteOffset, page.byteLength);
       let at = 0;
@@ -102,7 +116,7 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
         at = start + view.getUint32(at, true);
         checkLevels(page.subarray(start, at), depth, count);
       }
-      checkValues(type, page.subarray(at), readCount(head, 2), count);
+      checkValues(chunk, page.subarray(at), readCount(head, 2), count);
     },
   },
   2: {
@@ -116,28 +130,32 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
   /** Version 2 of data pages, whose levels are not compressed. */
   3: {
     field: 8,
-    check: ({ type, definition, repetition, unpack }, { content, sizeBytes, head, count }) => {
+    check: (chunk, { content, sizeBytes, head, count }) => {
+      const { definition, repetition, unpack } = chunk;
       const [nulls, repeated] = [readCount(head, 2), readCount(head, 6)];
       const levels = repeated + readCount(head, 5);
-      // Without levels the decoder takes their bytes for values.
+      // In a column without levels, the decoder would read bytes of levels as values.
       if (nulls > count || levels > sizeBytes || (definition === 0 && levels > repeated))
         throw new Error(`a page of ${count} values claims ${nulls} nulls and ${levels} bytes of levels`);
       if (repetition > 0) checkLevels(content.subarray(0, repeated), repetition, count);
       if (definition > 0) checkLevels(content.subarray(repeated, levels), definition, count);
       const rest = content.subarray(levels);
       const page = head[7] === false || sizeBytes === levels ? rest : unpack(rest, sizeBytes - levels);
-      checkValues(type, page, readCount(head, 4), count);
+      checkValues(chunk, page, readCount(head, 4), count);
     },
   },
 };
 
-function checkValues(type: string, page: Uint8Array, code: number, values: number): void {
+function checkValues({ type, width }: ColumnChunk, page: Uint8Array, code: number, values: number): void {
   const { types, runs } = ENCODINGS[code] ?? {};
   if (types?.test(type) !== true)
-    throw new Error(`values of ${type} have encoding ${code}, which is not read: write them plain`);
+    throw new NotRead(`values of ${type} have encoding ${code}, which is not read`, "write them plain");
+  // Nulls take no bytes, and the decoder makes room for all values before it looks at the page.
+  if (code === 9 && width > 8 && values * width > MOST_GROUP_BYTES)
+    throw new Error(`a page claims ${values} values of ${width} bytes`);
   if (runs === undefined) return;
-  const [start, width] = runs(page);
-  checkRuns(page.subarray(start), width, values);
+  const [start, bits] = runs(page);
+  checkRuns(page.subarray(start), bits, values);
 }
 
 /** Checks that levels have runs for all values; otherwise the decoder would read on after their end. */
@@ -147,19 +165,14 @@ function checkLevels(bytes: Uint8Array, deepest: number, values: number): void {
 }
 
 /**
- * Checks runs in the hybrid of run lengths and bit packing: at most `values`, up to the padding of the last eight.
- * @returns the number of values
+ * Checks runs of Parquet's hybrid encoding (run lengths and bit packing): they have at most `values` values, and the
+ * padding of the last group of eight. @returns the number of values
  */
 function checkRuns(bytes: Uint8Array, width: number, values: number): number {
   if (width > 32) throw new Error(`a page has indices of ${width} bits`);
   let seen = 0;
   for (let at = 0; at < bytes.length && seen < values; ) {
-    let header = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const byte = bytes[at++] ?? 0;
-      header += (byte & 127) * scale;
-      if (byte < 128) break;
-    }
+    const header = readVarint(() => bytes[at++] ?? 0);
     const isPacked = header % 2 === 1;
     const count = isPacked ? 8 * ((header - 1) / 2) : header / 2;
     at += isPacked ? (count / 8) * width : Math.ceil(width / 8);

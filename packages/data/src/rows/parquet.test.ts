@@ -47,15 +47,23 @@ describe("files that pyarrow wrote (bench/peers/parquet_rows.py)", () => {
     );
     expect(code).toBe("MP_PARSE");
     expect(message).toMatch(
-      /column text: values of BYTE_ARRAY have encoding 7, which is not read: write them plain/,
+      /column text: values of BYTE_ARRAY have encoding 7, which is not read; write them plain/,
     );
     const rows = await all(await readRows(join(fixtures, "prefixes.parquet"), { columns: { id: "number" } }));
     expect(rows).toHaveLength(30);
   });
 });
 
+it("reads columns as they are stored, whatever the file says of GeoParquet", async () => {
+  const path = join(folder, "geo.parquet");
+  const columnData = [{ name: "id", data: [1, 2], type: "INT32" as const }];
+  const kvMetadata = [{ key: "geo", value: "not JSON" }];
+  await writeFile(path, Buffer.from(parquetWriteBuffer({ columnData, kvMetadata })));
+  expect(await all(await readRows(path))).toEqual([{ id: 1 }, { id: 2 }]);
+});
+
 describe("files that lie", () => {
-  /** The rows, or an MpError; fails if it takes much memory. */
+  /** Reads the rows, or returns the MpError; fails if reading takes much memory. */
   async function outcome(bytes: Uint8Array): Promise<readonly Row[] | MpError> {
     const path = join(folder, "lie.parquet");
     await writeFile(path, bytes);
@@ -123,7 +131,7 @@ describe("files that lie", () => {
         codec: "ZSTD",
         compressors: { ZSTD: (bytes: Uint8Array) => frame(keep(bytes)) },
       });
-    // The last byte of a page may be any, also the one that the page is filled with.
+    // The last byte of a page may have any value, even the reader's fill value.
     for (const last of [0, 0xa5 * 2 ** 24, 0xa5a5a5a5 | 0, 7]) {
       expect(await outcome(Buffer.from(written((bytes) => bytes, last | 0)))).toEqual(
         [1, 2, last | 0].map((id) => ({ id })),

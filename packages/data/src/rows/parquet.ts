@@ -1,17 +1,22 @@
-import { TextDecoder } from "node:util";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { MpError } from "@mp/core";
-import type { ColumnMetaData, FileMetaData, SchemaTree } from "hyparquet";
-import { fileError } from "../errors.js";
+import type { ColumnMetaData, FileMetaData, ParquetParsers } from "hyparquet";
+import { fileError, reasonOf } from "../errors.js";
 import { loadReader } from "../load-reader.js";
+import { readRange } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
-import { type ColumnChunk, checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack } from "./parquet-pages.js";
-import { type Inspected, type ReadRow, type Row, type RowFile, readRange, rowError } from "./row-file.js";
+import type { KeepsBig } from "./big-integers.js";
+import { decoder } from "./lines.js";
+import { checkPages, MOST_GROUP_BYTES, MOST_VALUES, NotRead, type Unpack } from "./parquet-pages.js";
+import { type Column, readColumns, readFields } from "./parquet-schema.js";
+import { FILE_START, type Inspected, type Row, type RowFile } from "./row-file.js";
 import { readStruct } from "./thrift.js";
 
+const REMEDY = "download the file again, or write it again with pyarrow or DuckDB";
 const MAGIC = "PAR1";
 const FILLED = 0xa5;
-const REMEDY = "download the file again, or write it again with pyarrow or DuckDB";
+/** The content of an empty page, such as a dictionary of nulls. The library cannot unpack such a page. */
+const NOTHING = new Uint8Array();
 
 type Reader = Awaited<ReturnType<typeof loadParquet>>;
 
@@ -21,17 +26,21 @@ async function loadParquet() {
   return loadReader("readRows: Parquet", packages, async () => {
     const { parquetMetadata, parquetReadObjects, parquetSchema } = await import("hyparquet");
     const { compressors, decompressZstd } = await import("hyparquet-compressors");
-    const { SNAPPY, LZ4, LZ4_RAW } = compressors;
-    const unpackers: Readonly<Record<string, Unpack | undefined>> = {
+    const { SNAPPY, LZ4, LZ4_RAW } = compressors as Required<typeof compressors>;
+    const unpackers: Readonly<Record<string, Unpack>> = {
+      UNCOMPRESSED: (packed, size) => {
+        if (packed.length === size) return packed;
+        throw new Error(`a page has ${packed.length} bytes and claims ${size}`);
+      },
       SNAPPY,
-      LZ4,
-      LZ4_RAW,
+      LZ4: (packed, size) => (size === 0 ? NOTHING : LZ4(packed, size)),
+      LZ4_RAW: (packed, size) => (size === 0 ? NOTHING : LZ4_RAW(packed, size)),
       GZIP: (packed, size) => gunzipSync(packed, { maxOutputLength: size + 1 }),
       BROTLI: (packed, size) => brotliDecompressSync(packed, { maxOutputLength: size + 1 }),
       ZSTD: (packed, size) => {
         const into = (byte: number) => decompressZstd(packed, new Uint8Array(size).fill(byte));
         const page = into(FILLED);
-        // Where there are fewer bytes than claimed, the last one is what was there before.
+        // If fewer bytes come than the page claims, the last one keeps its fill value.
         if (page.at(-1) === FILLED && into(0).at(-1) !== FILLED) throw new Error("a page is cut short");
         return page;
       },
@@ -41,22 +50,30 @@ async function loadParquet() {
 }
 
 /**
- * Opens an Apache Parquet file; one row group is in memory at a time. 64-bit integers become numbers, bytes that are
- * not text stay bytes, times become dates.
+ * Opens an Apache Parquet file; one row group is in memory at a time. Values become those of JSON, timestamps
+ * become a Date, and bytes that are not text stay bytes.
  */
-export async function openParquet(file: Inspected, wanted: readonly string[] | undefined): Promise<RowFile> {
+export async function openParquet(
+  file: Inspected,
+  wanted: readonly string[] | undefined,
+  keepsBig: KeepsBig,
+): Promise<RowFile> {
+  if (file.isGzip) throw fileError(file.path, "is gzipped; unpack it with gunzip");
   const reader = await loadParquet();
-  const footer = await readFooter(file, reader);
-  const leaves = footer.leaves.filter(({ path: [column = ""] }) => wanted?.includes(column) ?? true);
+  const { metadata, columns: all } = await readFooter(file, reader, keepsBig);
+  const columns = all.filter(({ name }) => wanted?.includes(name) ?? true);
   return {
-    columns: footer.columns,
+    columns: all.map(({ name }) => name),
     async *rows(start) {
       let first = 0;
-      for (const [group, { num_rows }] of footer.metadata.row_groups.entries()) {
+      for (const [group, { num_rows }] of metadata.row_groups.entries()) {
         const end = first + Number(num_rows);
-        if (end > start.row) {
-          const rows = await readGroup(file, reader, { ...footer, leaves, wanted, group, first, end });
-          yield* placeRows(file, rows.slice(Math.max(0, start.row - first)), Math.max(first, start.row));
+        const before = Math.min(end, Math.max(first, start.row));
+        const rows =
+          before < end ? await readGroup(file, reader, { metadata, columns, group, first, end }) : [];
+        for (const [at, row] of rows.slice(before - first).entries()) {
+          const place = { path: file.path, row: before + at + 1 };
+          yield { values: readRow(columns, row, place), place, next: { ...FILE_START, row: place.row } };
         }
         first = end;
       }
@@ -64,61 +81,63 @@ export async function openParquet(file: Inspected, wanted: readonly string[] | u
   };
 }
 
-function* placeRows({ path }: Inspected, rows: readonly Row[], first: number): Generator<ReadRow, undefined> {
-  for (const [at, row] of rows.entries()) {
-    const place = { path, row: first + at + 1 };
-    const values = plain(row, place, "") as Row;
-    yield { values, place, next: { row: place.row, byte: 0, line: 0 } };
+function readRow(columns: readonly Column[], row: Row, place: RowPlace): Row {
+  try {
+    return readFields(columns, row, place);
+  } catch (cause) {
+    // An annotation that does not fit the stored values, such as a time in a text.
+    throw asBroken(place.path, `row ${place.row}`, cause);
   }
 }
 
 interface Footer {
   readonly metadata: FileMetaData;
-  readonly columns: readonly string[];
-  readonly leaves: readonly Leaf[];
+  readonly columns: readonly Column[];
 }
 
-async function readFooter({ path, sizeBytes }: Inspected, reader: Reader): Promise<Footer> {
+async function readFooter(
+  { path, sizeBytes }: Inspected,
+  reader: Reader,
+  keepsBig: KeepsBig,
+): Promise<Footer> {
   const tail = await readRange(path, Math.max(0, sizeBytes - 8), sizeBytes);
   const text = Buffer.from(tail).toString("latin1");
   const length = tail.length < 8 ? 0 : new DataView(tail.buffer).getUint32(0, true);
-  if (sizeBytes < 12 || text.slice(4) !== MAGIC) {
+  if (text.slice(4) === "PARE") throw fileError(path, "is encrypted; write it without encryption");
+  if (sizeBytes < 12 || text.slice(4) !== MAGIC)
     throw fileError(
       path,
       `does not end as a Parquet file does, with ${MAGIC}, and may be cut short; ${REMEDY}`,
     );
-  }
-  if (length > sizeBytes - 12) {
+  if (length > sizeBytes - 12)
     throw fileError(path, `claims a footer of ${length} bytes and has ${sizeBytes} in all; ${REMEDY}`);
-  }
   const footer = await readRange(path, sizeBytes - 8 - length, sizeBytes);
   try {
     readStruct(footer, 0);
-    const metadata = reader.parquetMetadata(footer.buffer);
+    // Hyparquet 1.33 does not end on some damaged footers where it looks for columns of GeoParquet.
+    const metadata = reader.parquetMetadata(footer.buffer, { geoparquet: false });
     const counts = metadata.row_groups.map(({ num_rows }) => num_rows);
     const rows = counts.reduce((sum, count) => sum + count, 0n);
     if (counts.some((count) => count < 0n) || rows !== metadata.num_rows) {
       throw new Error(`it claims ${metadata.num_rows} rows and ${rows} in its row groups`);
     }
-    const schema = reader.parquetSchema(metadata);
-    const leaves = schemaLeaves(schema, { definition: 0, repetition: 0 });
-    if (leaves.length === 0) throw new Error("it has no columns");
-    return { metadata, columns: schema.children.map(({ element }) => element.name), leaves };
+    const columns = readColumns(metadata, reader.parquetSchema, keepsBig);
+    if (columns.length === 0) throw new Error("it has no columns");
+    return { metadata, columns };
   } catch (cause) {
     throw asBroken(path, "its footer", cause);
   }
 }
 
-interface Group extends Pick<Footer, "metadata" | "leaves"> {
+interface Group extends Footer {
   readonly group: number;
   readonly first: number;
   readonly end: number;
-  readonly wanted: readonly string[] | undefined;
 }
 
 /** Reads and checks the columns of a row group, then decodes it. */
 async function readGroup(file: Inspected, reader: Reader, group: Group): Promise<readonly Row[]> {
-  const { metadata, first, end, wanted } = group;
+  const { metadata, columns, first, end } = group;
   try {
     await checkGroup(file, reader, group);
     return await reader.parquetReadObjects({
@@ -126,7 +145,7 @@ async function readGroup(file: Inspected, reader: Reader, group: Group): Promise
         byteLength: file.sizeBytes,
         slice: (from, to = file.sizeBytes) => {
           const range = readRange(file.path, from, to).then(({ buffer }) => buffer);
-          // The decoder reads ahead what it does not wait for once a column has failed.
+          // The decoder reads columns ahead, and stops waiting for them once one has failed.
           range.catch(() => {});
           return range;
         },
@@ -134,9 +153,9 @@ async function readGroup(file: Inspected, reader: Reader, group: Group): Promise
       metadata,
       rowStart: first,
       rowEnd: end,
-      ...(wanted === undefined ? {} : { columns: [...wanted] }),
-      compressors: reader.unpackers as Readonly<Record<string, Unpack>>,
-      parsers: { stringFromBytes: (bytes) => bytes && decoder.decode(bytes) },
+      columns: columns.map(({ element }) => element.name),
+      compressors: reader.unpackers,
+      parsers,
       utf8: false,
     });
   } catch (cause) {
@@ -144,23 +163,37 @@ async function readGroup(file: Inspected, reader: Reader, group: Group): Promise
   }
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** Makes a Date, which has milliseconds; finer digits are cut off. */
+function toDate(milliseconds: number): Date {
+  const date = new Date(milliseconds);
+  if (!Number.isNaN(date.getTime())) return date;
+  throw new NotRead(
+    "a date is beyond the years that a Date has",
+    "leave its column out, or write it as text",
+  );
+}
+
+const cutOff = (value: bigint, by: bigint): number => Number((value - (((value % by) + by) % by)) / by);
+
+const parsers: Partial<ParquetParsers> = {
+  stringFromBytes: (bytes) => bytes && decoder.decode(bytes),
+  dateFromDays: (days) => toDate(days * 86_400_000),
+  timestampFromMilliseconds: (value) => toDate(Number(value)),
+  timestampFromMicroseconds: (value) => toDate(cutOff(value, 1000n)),
+  timestampFromNanoseconds: (value) => toDate(cutOff(value, 1_000_000n)),
+};
 
 async function checkGroup(
   { path, sizeBytes }: Inspected,
   { unpackers }: Reader,
-  { metadata, leaves, group }: Group,
+  { metadata, columns, group }: Group,
 ): Promise<void> {
-  const { columns = [], num_rows } = metadata.row_groups[group] ?? {};
+  const { columns: chunks = [], num_rows } = metadata.row_groups[group] ?? {};
   let [unread, values] = [MOST_GROUP_BYTES, 0];
-  for (const leaf of leaves) {
-    const name = leaf.path.join(".");
-    const found = columns.filter(({ meta_data }) => meta_data?.path_in_schema.join(".") === name);
-    const [{ meta_data: meta } = {}] = found;
-    if (meta === undefined || found.length > 1)
-      throw new Error(`column ${name} is there ${found.length} times`);
+  for (const { name, index, ...leaf } of columns.flatMap(({ leaves }) => leaves)) {
+    const meta = chunks[index]?.meta_data as ColumnMetaData;
     values += Number(meta.num_values);
-    // A row has a value or a null in each column, and in a list maybe more.
+    // A column has a value or a null for each row, and for a list perhaps several.
     if (meta.num_values < (num_rows ?? 0n) || (leaf.repetition === 0 && meta.num_values !== num_rows)) {
       throw new Error(`column ${name} claims ${meta.num_values} values for ${num_rows} rows`);
     }
@@ -168,22 +201,19 @@ async function checkGroup(
       const remedy = "name fewer columns, or write smaller row groups";
       throw fileError(path, `row group ${group + 1} claims more than ${MOST_VALUES} values; ${remedy}`);
     }
-    const unpack = meta.codec === "UNCOMPRESSED" ? asIs : unpackers[meta.codec];
-    if (unpack === undefined) throw new Error(`column ${name} is packed by ${meta.codec}, which is not read`);
+    const unpack = unpackers[meta.codec];
+    if (unpack === undefined)
+      throw new NotRead(`column ${name} is packed by ${meta.codec}, which is not read`, "pack it by zstd");
     const bytes = await readRange(path, ...chunkRange(meta, name, sizeBytes));
     try {
-      const chunk: ColumnChunk = { ...leaf, bytes, type: meta.type, values: Number(meta.num_values), unpack };
-      unread -= checkPages(chunk, unread);
+      const { type, num_values: count } = meta;
+      unread -= checkPages({ ...leaf, bytes, type, values: Number(count), unpack }, unread);
     } catch (cause) {
-      throw new Error(`column ${name}: ${errorMessage(cause)}`, { cause });
+      const message = `column ${name}: ${reasonOf(cause)}`;
+      throw cause instanceof NotRead ? new NotRead(message, cause.remedy) : new Error(message, { cause });
     }
   }
 }
-
-const asIs: Unpack = (packed, size) => {
-  if (packed.length !== size) throw new Error(`a page has ${packed.length} bytes and claims ${size}`);
-  return packed;
-};
 
 /** The range of bytes that the decoder reads for a column. */
 function chunkRange(meta: ColumnMetaData, name: string, sizeBytes: number): [number, number] {
@@ -193,41 +223,8 @@ function chunkRange(meta: ColumnMetaData, name: string, sizeBytes: number): [num
   throw new Error(`column ${name} claims bytes ${start} to ${end} of ${sizeBytes}`);
 }
 
-type Levels = Pick<ColumnChunk, "definition" | "repetition">;
-type Leaf = Levels & { readonly path: readonly string[] };
-
-function schemaLeaves(tree: SchemaTree, outer: Levels): readonly Leaf[] {
-  return tree.children.flatMap((child) => {
-    const kind = child.element.repetition_type;
-    const levels = {
-      definition: outer.definition + Number(kind !== "REQUIRED"),
-      repetition: outer.repetition + Number(kind === "REPEATED"),
-    };
-    return child.children.length > 0 ? schemaLeaves(child, levels) : [{ ...levels, path: child.path }];
-  });
+function asBroken(path: string, what: string, cause: unknown): MpError {
+  if (MpError.is(cause)) return cause;
+  const remedy = cause instanceof NotRead ? cause.remedy : REMEDY;
+  return fileError(path, `${what} cannot be decoded, ${reasonOf(cause)}; ${remedy}`, {}, cause);
 }
-
-/** Converts values to those of JSON, except for dates and bytes; 64-bit integers become numbers. */
-function plain(value: unknown, place: RowPlace, name: string): unknown {
-  if (typeof value === "bigint") {
-    const number = Number(value);
-    if (Number.isSafeInteger(number)) return number;
-    const remedy = "write it as text, or leave the column out with the option columns";
-    throw rowError(place, `column ${name} has ${value}, which no number holds exactly; ${remedy}`);
-  }
-  if (value === undefined) throw rowError(place, `column ${name} has no value; ${REMEDY}`);
-  if (Array.isArray(value)) return value.map((part) => plain(part, place, name));
-  if (typeof value !== "object" || value === null || value instanceof Date || ArrayBuffer.isView(value))
-    return value;
-  const parts = Object.entries(value);
-  return Object.fromEntries(
-    parts.map(([key, part]) => [key, plain(part, place, name === "" ? key : `${name}.${key}`)]),
-  );
-}
-
-const errorMessage = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
-const asBroken = (path: string, what: string, cause: unknown): MpError =>
-  MpError.is(cause)
-    ? cause
-    : fileError(path, `${what} cannot be decoded, ${errorMessage(cause)}; ${REMEDY}`, {}, cause);

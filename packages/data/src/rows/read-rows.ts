@@ -1,47 +1,59 @@
 import type { Json } from "@mp/core/fit";
 import { batchingChecks } from "../batching.js";
-import { path as checkPath, claim, oneOf, optional, optionsCheck } from "../check-arguments.js";
-import { cursorFields, isCount, noCursor } from "../cursor.js";
+import * as check from "../check-arguments.js";
+import { cursorFields, isCount, noCursor } from "../cursor-fields.js";
 import { type Dataset, toDataset, withCursor } from "../dataset.js";
 import { datasetSignature } from "../dataset-signature.js";
-import { fileError, invalid } from "../errors.js";
+import { invalid } from "../errors.js";
 import { permutation, randomStream } from "../random.js";
 import { setPlace } from "../row-place.js";
+import type { KeepsBig } from "./big-integers.js";
 import { checkColumns, checkFile, conform, type RowColumns, type RowOf } from "./columns.js";
 import { openCsv } from "./csv.js";
 import { readJsonl } from "./jsonl.js";
 import { openParquet } from "./parquet.js";
-import { FILE_START, type Inspected, inspect, type RowFile, type RowStart } from "./row-file.js";
+import { FILE_START, inspect, type RowFile, type RowStart } from "./row-file.js";
 
 type Format = "jsonl" | "csv" | "parquet";
 
 export interface ReadRowsOptions {
   /**
-   * The columns of the rows with their types: `string`, `number`, `boolean`, `list`, `object`, or one of these with
-   * `?` if values may be null. Every row is checked, and no other column of Parquet is read. By default rows have all
-   * columns, unchecked; those of CSV are strings.
+   * The columns of the rows with their types: `string`, `number`, `bigint`, `boolean`, `chat`, `list`, `object`, or one
+   * of these with `?` if values may be null. Every row is checked, and no other column of Parquet is read. By default
+   * rows have all columns, unchecked; those of CSV are strings.
    */
   readonly columns?: RowColumns;
   /** Default by extension: `.jsonl` or `.ndjson`, `.csv` or `.tsv`, each also with `.gz`, or `.parquet`. */
   readonly format?: Format;
+  /**
+   * Whether whole numbers beyond ±(2^53 - 1) become BigInt, at any depth. Default false: they are refused, except in
+   * columns of the type `bigint`, whose values all are BigInt.
+   */
+  readonly bigIntegers?: boolean;
+  /** Texts of CSV fields that are null, like an empty one, where a column's type has a question mark. Default none. */
+  readonly nullValues?: readonly string[];
   /** The separator of CSV fields; default a comma, for `.tsv` a tab. */
   readonly delimiter?: string;
   /** Draws an order of the files for each pass from this seed; default: the given order. */
   readonly shuffle?: { readonly seed: number };
 }
 
-const checkOptions = optionsCheck<ReadRowsOptions>(
+const isDelimiter = (value: unknown): boolean => typeof value === "string" && /^[^"\r\n]$/.test(value);
+const checkOptions = check.optionsCheck<ReadRowsOptions>(
   {
-    columns: optional(checkColumns),
-    format: optional(oneOf("jsonl", "csv", "parquet")),
-    delimiter: optional(
-      claim("one character, no quote", (value) => typeof value === "string" && /^[^"\r\n]$/.test(value)),
-    ),
+    columns: check.optional(checkColumns),
+    format: check.optional(check.oneOf("jsonl", "csv", "parquet")),
+    delimiter: check.optional(check.claim("one character, no quote", isDelimiter)),
+    bigIntegers: check.optional(check.truth),
+    nullValues: check.optional(check.listOf("texts", (value) => typeof value === "string")),
     shuffle: batchingChecks.shuffle,
   },
   '{ columns: { prompt: "string" } }',
 );
-const checkPaths = claim("a list of paths, not empty", (value) => Array.isArray(value) && value.length > 0);
+const checkPaths = check.claim(
+  "a list of paths, not empty",
+  (value) => Array.isArray(value) && value.length > 0,
+);
 
 /**
  * Streams the rows of files, one file after the other, as plain objects: a dataset to map, shuffle and make batches
@@ -58,16 +70,18 @@ export async function readRows<const C extends RowColumns | undefined = undefine
   const list = typeof paths === "string" ? [paths] : paths;
   checkPaths("readRows: paths", list);
   checkOptions("readRows", options);
-  const { columns, shuffle } = options;
+  const { columns, shuffle, bigIntegers, nullValues } = options;
   const files: RowSource[] = [];
   for (const path of list) {
-    checkPath("readRows: path", path);
+    check.path("readRows: path", path);
     files.push(await openRows(path, options));
   }
   const signature = datasetSignature("rows", {
     files: files.map(({ signature }) => signature),
     columns,
     seed: shuffle?.seed,
+    bigIntegers,
+    nullValues,
   });
   return toDataset((cursor, firstPass = 0) => {
     const start = { pass: firstPass, file: 0, ...FILE_START };
@@ -77,9 +91,9 @@ export async function readRows<const C extends RowColumns | undefined = undefine
     async function* run(): AsyncGenerator<RowOf<C>, undefined> {
       for (; place.file < files.length; place = { pass, file: place.file + 1, ...FILE_START }) {
         const { file } = place;
-        const { rows, isText } = files[order?.[file] ?? file] as RowSource;
+        const { rows, nulls } = files[order?.[file] ?? file] as RowSource;
         for await (const read of rows(place)) {
-          const row = columns === undefined ? read.values : conform(read.values, columns, read.place, isText);
+          const row = columns === undefined ? read.values : conform(read.values, columns, read.place, nulls);
           setPlace(row, read.place);
           place = { pass, file, ...read.next };
           yield row as RowOf<C>;
@@ -90,7 +104,7 @@ export async function readRows<const C extends RowColumns | undefined = undefine
   });
 }
 
-/** A place in one of the files, which are in the pass's order. */
+/** A position between rows; `file` is the index of the file in the pass's order of files. */
 interface FilePlace extends RowStart {
   readonly pass: number;
   readonly file: number;
@@ -105,8 +119,8 @@ function parseCursor(cursor: Json, signature: string, files: readonly string[]):
 
 interface RowSource extends RowFile {
   readonly signature: string;
-  /** Whether all values are strings, as in CSV. */
-  readonly isText: boolean;
+  /** The texts that may stand for null. Only CSV has them, because all its values are texts. */
+  readonly nulls: readonly string[] | undefined;
 }
 
 const EXTENSIONS: Readonly<Record<string, Format>> = {
@@ -120,33 +134,28 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
 async function openRows(path: string, options: ReadRowsOptions): Promise<RowSource> {
   const extension = /\.(\w+)(\.gz)?$/.exec(path.toLowerCase())?.[1] ?? "";
   const { columns, delimiter = extension === "tsv" ? "\t" : ",", format = EXTENSIONS[extension] } = options;
-  if (format === undefined) {
+  if (format === undefined)
     throw invalid(
       `readRows: ${path} has the extension of no format of rows, which are ${Object.keys(EXTENSIONS).join(", ")}; pass format: "jsonl", "csv" or "parquet"`,
       { path },
     );
-  }
   const inspected = await inspect(path);
-  const file = await openers[format](inspected, { delimiter, columns });
+  // Of a column that nobody reads, any number may stay as it is.
+  const keepsBig: KeepsBig = (column) =>
+    options.bigIntegers === true ||
+    (columns !== undefined &&
+      (!Object.hasOwn(columns, column) || columns[column]?.startsWith("bigint") === true));
+  const openers: Readonly<Record<Format, () => RowFile | Promise<RowFile>>> = {
+    jsonl: () => ({ columns: undefined, rows: (start) => readJsonl(inspected, start, keepsBig) }),
+    csv: () => openCsv(inspected, delimiter),
+    parquet: () => openParquet(inspected, columns && Object.keys(columns), keepsBig),
+  };
+  const file = await openers[format]();
   const isText = format === "csv";
   if (columns !== undefined) checkFile(path, columns, file.columns, isText);
   return {
     ...file,
-    isText,
+    nulls: isText ? ["", ...(options.nullValues ?? [])] : undefined,
     signature: `${format} ${isText ? JSON.stringify(delimiter) : ""} ${inspected.signature}`,
   };
 }
-
-type Opener = (
-  file: Inspected,
-  options: { readonly delimiter: string; readonly columns: RowColumns | undefined },
-) => Promise<RowFile>;
-
-const openers: Readonly<Record<Format, Opener>> = {
-  jsonl: async (file) => ({ columns: undefined, rows: (start) => readJsonl(file, start) }),
-  csv: (file, { delimiter }) => openCsv(file, delimiter),
-  parquet: (file, { columns }) => {
-    if (file.isGzip) throw fileError(file.path, "is gzipped; unpack it with gunzip");
-    return openParquet(file, columns && Object.keys(columns));
-  },
-};

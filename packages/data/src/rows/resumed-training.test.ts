@@ -24,7 +24,7 @@ interface Batch {
   readonly targets: Tensor;
 }
 
-/** Starts a trainer of a table whose row for a token holds the logits of the next one. */
+/** Starts a trainer of a table whose row for a token holds the logits of the next token. */
 const start = async () =>
   trainer({
     backend: await reference(),

@@ -50,7 +50,7 @@ it("gives each pass an order of its own, near and far", async () => {
   const [first, second] = [await all(data.iterate(undefined, 0)), await all(data.iterate(undefined, 1))];
   expect(first).not.toEqual(second);
   expect(await all(data)).toEqual(first);
-  // Drawn from 100, an example waits 100 draws on average, and so comes about where it would have come.
+  // An example stays in a buffer of 100 for 100 draws on average, so it comes near its original position.
   const moved = first.map((value, at) => at - value);
   expect(Math.max(...moved)).toBeGreaterThan(300);
   expect(Math.abs(moved.reduce((sum, by) => sum + Math.abs(by), 0) / 2000 - 75)).toBeLessThan(15);

@@ -1,6 +1,6 @@
 import type { Json } from "@mp/core/fit";
 import { integer, optionsCheck } from "../check-arguments.js";
-import { cursorFields, isCount, noCursor } from "../cursor.js";
+import { cursorFields, isCount, noCursor } from "../cursor-fields.js";
 import { checkDataset, type Dataset, toDataset, withCursor } from "../dataset.js";
 import { randomStream } from "../random.js";
 
@@ -16,7 +16,7 @@ const checkOptions = optionsCheck<ShuffleOptions>(
   "{ buffer: 1000, seed: 1 }",
 );
 
-/** An example in the buffer, with its number in the pass and the place before it. */
+/** An example in the buffer, its index in the pass, and the original dataset's cursor before it. */
 interface BufferSlot<T> {
   readonly value: T;
   readonly index: number;
@@ -29,8 +29,8 @@ interface BufferSlot<T> {
  * positions too early, and seldom much later. Use it on single examples, such as those of `readRows`, before making
  * batches.
  *
- * A cursor holds the numbers of the examples in the buffer and the place of the oldest, from which a resumed run
- * reads again: about `buffer` · ln(`buffer`) examples. The original dataset must give the same examples again.
+ * A cursor holds the indices of the examples in the buffer and the original cursor before the oldest. From
+ * there a resumed run reads about `buffer` · ln(`buffer`) examples again; the dataset must repeat them.
  * @throws MP_INVALID_ARGUMENT for a value that is not a dataset, and for invalid options
  */
 export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions): Dataset<T> {
@@ -70,11 +70,11 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
       try {
         await fill();
         while (slots.length > 0) {
-          // A stream of its own for each draw: the number of the draw is all its state.
+          // Each draw has its own stream, so that a cursor needs only the number of draws.
           const slot = randomStream(seed, pass, drawn).integer(slots.length);
           const { value } = slots[slot] as BufferSlot<T>;
           const found = (await next()) ?? slots.pop();
-          // The last slot, taken off, may be the one drawn.
+          // `slots.pop()` may have removed the drawn slot.
           if (found !== undefined && slot < slots.length) slots[slot] = found;
           drawn++;
           yield value;
@@ -98,8 +98,8 @@ export function shuffleDataset<T>(dataset: Dataset<T>, options: ShuffleOptions):
 }
 
 /**
- * A place in a pass: the number of examples drawn, the numbers of those in the buffer, and for the oldest of these
- * its number and the original dataset's place before it.
+ * A position in a pass: the number of examples drawn, and the indices of the examples in the buffer. `first` is the
+ * index of the oldest of these, and `source` the original dataset's cursor before it.
  */
 interface BufferPosition {
   readonly pass: number;

@@ -10,10 +10,8 @@ export interface ThriftStruct {
 
 /** Deepest nesting of structs; no header is that deep. */
 const DEEPEST = 24;
-/** The protocol's field types. */
-const [TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, STRUCT] = [
-  1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12,
-];
+/** The protocol's types of booleans, which a list holds as bytes. */
+const [TRUE, FALSE] = [1, 2];
 
 /** @throws Error for bytes that are not a valid struct */
 export function readStruct(
@@ -26,16 +24,8 @@ export function readStruct(
     if (value === undefined) throw new Error("a header ends too soon");
     return value;
   };
-  const varint = (): number => {
-    let value = 0;
-    for (let scale = 1; ; scale *= 128) {
-      const next = byte();
-      value += (next & 127) * scale;
-      if (next < 128) return value;
-    }
-  };
   const zigzag = (): number => {
-    const value = varint();
+    const value = readVarint(byte);
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2;
   };
   const skip = (length: number): undefined => {
@@ -44,7 +34,7 @@ export function readStruct(
   };
   const list = (depth: number): undefined => {
     const head = byte();
-    const size = head >> 4 === 15 ? varint() : head >> 4;
+    const size = head >> 4 === 15 ? readVarint(byte) : head >> 4;
     if (size > bytes.length - at) throw new Error(`a list of ${size} elements is longer than its header`);
     for (let index = 0; index < size; index++) {
       const type = head & 15;
@@ -52,19 +42,8 @@ export function readStruct(
       else element(type, depth);
     }
   };
-  const element = (type: number, depth: number): number | boolean | ThriftStruct | undefined => {
-    if (depth > DEEPEST) throw new Error("a header is nested too deep");
-    if (type === TRUE || type === FALSE) return type === TRUE;
-    if (type === BYTE) return byte();
-    if (type === I16 || type === I32 || type === I64) return zigzag();
-    if (type === DOUBLE) return skip(8);
-    if (type === BINARY) return skip(varint());
-    if (type === LIST || type === SET) return list(depth + 1);
-    if (type === STRUCT) return struct(depth + 1);
-    throw new Error(`a header has a field of unknown type ${type}`);
-  };
   const struct = (depth: number): ThriftStruct => {
-    const fields: Record<number, number | boolean | ThriftStruct | undefined> = {};
+    const fields: Record<number, ThriftStruct[number]> = {};
     let field = 0;
     for (let head = byte(); (head & 15) !== 0; head = byte()) {
       field = head >> 4 === 0 ? zigzag() : field + (head >> 4);
@@ -72,5 +51,26 @@ export function readStruct(
     }
     return fields;
   };
+  /** Readers by the protocol's type. */
+  const readers: Readonly<Record<number, (depth: number) => ThriftStruct[number]>> = {
+    ...{ [TRUE]: () => true, [FALSE]: () => false, 3: byte, 4: zigzag, 5: zigzag, 6: zigzag },
+    ...{ 7: () => skip(8), 8: () => skip(readVarint(byte)), 9: list, 10: list, 12: struct },
+  };
+  const element = (type: number, depth: number): ThriftStruct[number] => {
+    if (depth > DEEPEST) throw new Error("a header is nested too deep");
+    const read = readers[type];
+    if (read === undefined) throw new Error(`a header has a field of unknown type ${type}`);
+    return read(depth + 1);
+  };
   return { struct: struct(0), end: at };
+}
+
+/** Reads a number of seven bits a byte, the lowest first. */
+export function readVarint(next: () => number): number {
+  let value = 0;
+  for (let scale = 1; ; scale *= 128) {
+    const byte = next();
+    value += (byte & 127) * scale;
+    if (byte < 128) return value;
+  }
 }

@@ -1,4 +1,4 @@
-/** Draws pictures as light from 0 to 1 in three planes, by seeded streams, and turns them into bytes. */
+/** Draws pictures from seeded random streams: first as floats from 0 to 1 in three planes, then as bytes. */
 import { type HostTensor, tensor } from "@mp/core";
 import { type Check, integer, optional, share } from "../check-arguments.js";
 import { MOST_BYTES } from "../data-size.js";
@@ -13,7 +13,7 @@ export const drawingChecks: Readonly<Record<"seed" | "train" | "test" | "difficu
   difficulty: optional(share),
 };
 
-/** @throws MP_INVALID_ARGUMENT for a part that one array cannot hold */
+/** @throws MP_INVALID_ARGUMENT for a number of pictures whose bytes one array cannot hold */
 export function checkCounts(what: string, side: number, counts: Readonly<Record<string, number>>): void {
   const check = integer(1, Math.floor(MOST_BYTES / (3 * side * side)));
   for (const [name, count] of Object.entries(counts)) check(`${what}: ${name}`, count);
@@ -39,7 +39,7 @@ export interface Figure {
   readonly y: number;
   readonly radius: number;
   readonly turn: number;
-  /** Ratio of height and width; 1 for equal ones. */
+  /** Ratio of height to width. */
   readonly stretch: number;
   readonly color: Color;
 }
@@ -106,7 +106,7 @@ export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | un
       const edge = style === "filled" || style === "striped" ? far : Math.abs(far + halfLine) - halfLine;
       const cover = Math.min(1, Math.max(0, 0.5 - edge));
       if (cover === 0) continue;
-      // A stripe is at least half there, so that the figure stays in one piece.
+      // Only the inside is striped, so that the outline stays in one piece.
       const share = style === "striped" && far < -1.5 ? 0.5 + 0.5 * Math.sin(9 * across + 5) : 1;
       for (let channel = 0; channel < 3; channel++) {
         const index = (channel * side + y) * side + x;
@@ -123,9 +123,11 @@ export function drawFigure({ side, light }: Canvas, figure: Figure): Extent | un
   return right < left ? undefined : { left, top, right, bottom };
 }
 
-/** Half the widths of strokes and dots, and half the side of the square in which they are drawn, in pixels. */
+/** Half the width of a stroke, in pixels. */
 const STROKE = 0.7;
+/** Radius of a dot, in pixels. */
 const DOT = 1.2;
+/** Half the side of the square in which a stroke or dot is drawn, in pixels. */
 const SCRAP_REACH = 8;
 
 /** Draws short strokes and dots as a distraction, any number up to `most`. */
@@ -155,40 +157,30 @@ function drawScrap(canvas: Canvas, stream: RandomStream): void {
 }
 
 /**
- * Draws pictures, each by a stream of its own, of the seed's part of that number.
- * @returns bytes [count, 3, side, side], with noise of that deviation
+ * Draws pictures, each from a random stream of its own with the keys `seed`, `part` and the picture's index.
+ * @returns bytes [count, 3, side, side], with noise of the standard deviation `noise`, where 1 is the full range
  */
 export function drawPictures(
   { seed, part, side, noise }: Readonly<Record<"seed" | "part" | "side" | "noise", number>>,
   count: number,
   draw: (canvas: Canvas, stream: RandomStream, index: number) => void,
 ): HostTensor<"u8"> {
-  const canvas: Canvas = { side, light: new Float32Array(3 * side * side) };
-  const x = new Uint8Array(count * canvas.light.length);
+  const light = new Float32Array(3 * side * side);
+  const canvas: Canvas = { side, light };
+  const x = new Uint8Array(count * light.length);
+  // The sum of a draw's four bytes is near enough to a normal number of mean 510 and deviation 147.8.
+  const factor = (255 * noise) / 147.8;
   for (let index = 0; index < count; index++) {
     const stream = randomStream(seed, part, index);
     draw(canvas, stream, index);
-    toBytes(canvas, stream, noise, x, index * canvas.light.length);
+    for (let at = 0; at < light.length; at++) {
+      const draw = stream.uniform() * 2 ** 32;
+      const sum = (draw & 255) + ((draw >>> 8) & 255) + ((draw >>> 16) & 255) + (draw >>> 24);
+      const value = (light[at] as number) * 255 + (sum - 510) * factor;
+      x[index * light.length + at] = value <= 0 ? 0 : value >= 255 ? 255 : Math.round(value);
+    }
   }
   return tensor(x, [count, 3, side, side]);
-}
-
-/** Adds noise with this standard deviation and rounds to bytes. */
-function toBytes(
-  { light }: Canvas,
-  stream: RandomStream,
-  noise: number,
-  out: Uint8Array,
-  offset: number,
-): void {
-  // The sum of a draw's four bytes is near enough to a normal: of mean 510 and deviation 147.8.
-  const factor = (255 * noise) / 147.8;
-  for (let index = 0; index < light.length; index++) {
-    const draw = stream.uniform() * 2 ** 32;
-    const sum = (draw & 255) + ((draw >>> 8) & 255) + ((draw >>> 16) & 255) + (draw >>> 24);
-    const value = (light[index] as number) * 255 + (sum - 510) * factor;
-    out[offset + index] = value <= 0 ? 0 : value >= 255 ? 255 : Math.round(value);
-  }
 }
 
 /** A color for the background: dark, and never pure gray. */
@@ -197,21 +189,9 @@ export function groundColor(stream: RandomStream): Color {
   return [1, 2, 3].map(() => tone + between(stream, -0.12, 0.12)) as unknown as Color;
 }
 
-/**
- * A color that differs from the background by at least the contrast in each channel: brighter, or darker with
- * probability `inverted`.
- */
-export function figureColor(
-  stream: RandomStream,
-  ground: Color,
-  { contrast, inverted }: { readonly contrast: number; readonly inverted: number },
-): Color {
-  const sign = stream.uniform() < inverted ? -1 : 1;
+/** A color unlike the background in each channel: darker with probability `difficulty` / 2, else brighter. */
+export function figureColor(stream: RandomStream, ground: Color, difficulty: number): Color {
+  const contrast = 0.3 - 0.2 * difficulty;
+  const sign = stream.uniform() < 0.5 * difficulty ? -1 : 1;
   return ground.map((base) => base + sign * between(stream, contrast, contrast + 0.35)) as unknown as Color;
 }
-
-/** Contrast and share of inverted figures at a difficulty from 0 to 1. */
-export const standing = (difficulty: number): { contrast: number; inverted: number } => ({
-  contrast: 0.3 - 0.2 * difficulty,
-  inverted: 0.5 * difficulty,
-});

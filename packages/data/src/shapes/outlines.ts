@@ -74,7 +74,7 @@ export const OUTLINES: readonly { readonly name: string; readonly distance: Dist
   { name: "square", distance: polygon(regular(4)) },
   { name: "star", distance: polygon(star(5, 0.45)) },
   { name: "cross", distance: polygon(cross) },
-  // Not the exact distance to an ellipse, but exact at its edge, which is all that is drawn.
+  // Exact only at the ellipse's edge, which is enough to draw it.
   { name: "oval", distance: (x, y) => (length(x, y / 0.55) - 1) * 0.7 },
   { name: "pentagon", distance: polygon(regular(5)) },
   { name: "half disc", distance: (x, y) => Math.max(length(x, y) - 1, 0.15 - x) },

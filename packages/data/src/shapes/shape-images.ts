@@ -14,7 +14,6 @@ import {
   figureColor,
   groundColor,
   paintGround,
-  standing,
 } from "./canvas.js";
 import { findOutline, OUTLINES } from "./outlines.js";
 
@@ -52,14 +51,7 @@ const PARTS = { train: 0, test: 1 };
  */
 export function shapeImages(options: ShapeImagesOptions): ImageSplits {
   checkOptions("shapeImages", options);
-  const {
-    seed,
-    train = 8000,
-    test = 2000,
-    side = 32,
-    classes = OUTLINES.length,
-    difficulty = 0.25,
-  } = options;
+  const { seed, train = 8000, test = 2000, side = 32, classes = 10, difficulty = 0.25 } = options;
   checkCounts("shapeImages", side, { train, test });
   const part = (name: keyof typeof PARTS, count: number): LabeledImages => {
     const y = new Int32Array(count);
@@ -79,7 +71,7 @@ export function shapeImages(options: ShapeImagesOptions): ImageSplits {
 
 function paint(canvas: Canvas, stream: RandomStream, label: number, difficulty: number): void {
   const ground = groundColor(stream);
-  const color = figureColor(stream, ground, standing(difficulty));
+  const color = figureColor(stream, ground, difficulty);
   paintGround(canvas, stream, ground);
   const radius = between(stream, 0.36 - 0.14 * difficulty, 0.42) * canvas.side;
   const room = Math.max(0, canvas.side / 2 - 0.8 * radius);

@@ -14,7 +14,6 @@ import {
   figureColor,
   groundColor,
   paintGround,
-  standing,
 } from "./canvas.js";
 import { findOutline, OUTLINES } from "./outlines.js";
 
@@ -50,7 +49,7 @@ const checkOptions = optionsCheck<ShapeScenesOptions>(
   },
   "{ seed: 1 }",
 );
-/** Keys that separate the random streams of the two parts, also from those of `shapeImages` with the same seed. */
+/** Keys for the random streams of the two parts, which `shapeImages` with the same seed does not use. */
 const PARTS = { train: 2, test: 3 };
 /** Number of places to try for a figure before it is left out. */
 const ATTEMPTS = 20;
@@ -92,7 +91,7 @@ function paint(
     const label = stream.integer(classes);
     const radius = between(stream, 0.11, 0.24) * side;
     const place = findPlace(stream, side, radius, boxes);
-    const color = figureColor(stream, ground, standing(difficulty));
+    const color = figureColor(stream, ground, difficulty);
     const figure = {
       style: drawStyle(stream),
       turn: between(stream, 0, 2 * Math.PI),

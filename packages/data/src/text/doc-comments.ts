@@ -1,5 +1,6 @@
-/** Tags whose text is running text; the name after `@param` and the like is not part of it. */
+/** Tags with a name in front of their running text, such as `@param name`. */
 const NAMED = new Set(["param", "property", "prop", "template"]);
+/** Tags with running text alone. */
 const PLAIN = new Set(["returns", "return", "remarks", "summary", "throws", "deprecated"]);
 
 /**
@@ -11,8 +12,8 @@ export function docComments(source: string): string[] {
 }
 
 /**
- * The text between each opening and the next closing, found in one pass: a pattern would look for a closing from every
- * opening.
+ * Finds the texts between an `open` and the next `close` in one pass. A regular expression would search for `close`
+ * again from every `open`.
  */
 function between(
   text: string,
@@ -45,7 +46,7 @@ function withoutLinks(text: string): string {
   return plain + text.slice(at);
 }
 
-/** Matches white space within a line only; across line ends it would start again from each of them. */
+/** Matches white space within a line only; across line ends, the search would be quadratic in empty lines. */
 const LINE_START = String.raw`^[^\S\n\r\u2028\u2029]*`;
 
 function commentToMarkdown(body: string): string {

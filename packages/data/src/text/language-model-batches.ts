@@ -32,12 +32,12 @@ const checkOptions = optionsCheck<LanguageModelOptions>(
 );
 const checkTokens = claim(
   "an Int32Array, a part of what encodeCorpus gives",
-  // By what it is: an Int32Array of another realm is none of ours by instanceof.
+  // Not by instanceof, which is false for an Int32Array of another realm.
   (value) => arrayClassOf(value) === "Int32Array",
 );
 
 /**
- * Cuts a text into `batch` contiguous streams and reads them `sequence` words at a time: row r of a batch continues
+ * Splits a text into `batch` contiguous streams and reads each `sequence` words at a time. Row r of a batch continues
  * where row r of the previous batch ended, so that a recurrent state can be carried across.
  * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, and if the text is too short for one batch, with the
  *   figures

@@ -1,15 +1,20 @@
 import MarkdownIt, { type Token } from "markdown-it";
 import { text as checkText } from "../check-arguments.js";
+import { readTextFile } from "../text-file.js";
 
-/** Most characters of a document: Markdown is parsed whole, and its parser takes several times that memory. */
-export const LONGEST_MARKDOWN: number = 16 * 2 ** 20;
+/** Largest length of a document in bytes, because Markdown is parsed whole, in several times as much memory. */
+const LONGEST_MARKDOWN = 16 * 2 ** 20;
+
+/** Reads a document; lines end with \n. @throws MP_IO, MP_PARSE as `readTextFile` */
+export const readMarkdown = async (path: string): Promise<string> =>
+  (await readTextFile(path, LONGEST_MARKDOWN)).replace(/\r\n?/g, "\n");
 
 /** Stands for inline code that is not a plain word, as `N` stands for a number. */
 const CODE_WORD = "<code>";
 const FEWEST_WORDS = 5;
 
-/** Parses in time linear in the text's length, whatever it holds. Entities are left to `tidy`. */
-const markdownIt = new MarkdownIt({ html: true }).disable("entity");
+/** Parses in time linear in the text's length, whatever it holds. */
+const markdownIt = new MarkdownIt({ html: true });
 
 /**
  * Extracts the running English text of a Markdown or MDX document, one string per paragraph or list item. Front
@@ -29,37 +34,15 @@ export function markdownToProse(markdown: string): string[] {
 
 /** The text of a token; tokens in pairs, such as emphasis or links, have none. */
 function inline({ type, content }: Token): string {
-  switch (type) {
-    case "code_inline":
-      return isPlainWord(content) ? content : CODE_WORD;
-    case "softbreak":
-    case "hardbreak":
-      return " ";
-    case "image":
-    case "html_inline":
-      return "";
-    default:
-      return content;
-  }
+  if (type === "code_inline") return isPlainWord(content) ? content : CODE_WORD;
+  return TEXT[type] ?? content;
 }
 
-const ENTITIES: ReadonlyMap<string, string> = new Map([
-  ["amp", "&"],
-  ["lt", "<"],
-  ["gt", ">"],
-  ["quot", '"'],
-  ["apos", "'"],
-  ["nbsp", " "],
-  ["mdash", "-"],
-  ["ndash", "-"],
-  ["hellip", "..."],
-]);
+/** The text of tokens whose content does not count, by their type. */
+const TEXT: Readonly<Record<string, string>> = { softbreak: " ", hardbreak: " ", image: "", html_inline: "" };
 
 function tidy(text: string): string {
   return text
-    .replace(/&(?:#(\d{1,6})|([a-z]+));/g, (whole, digits?: string, name?: string) =>
-      digits === undefined ? (ENTITIES.get(name ?? "") ?? whole) : String.fromCodePoint(Number(digits)),
-    )
     .replace(/^\s*\[(?:![A-Z]+|[ xX])\]\s*|^:::\s*\w*/, "") // callouts, boxes of task lists
     .replace(/\b(?:https?:\/\/|www\.)\S+/g, CODE_WORD)
     .replace(/\s+/g, " ")
@@ -75,6 +58,4 @@ function isProse(text: string): boolean {
   return words.length >= fewest && codes * 3 <= words.length && foreign.length * 20 < text.length;
 }
 
-function isPlainWord(code: string): boolean {
-  return /^(?:[A-Z]?[a-z]{1,19}|[A-Z]{1,6})$/.test(code);
-}
+const isPlainWord = (code: string): boolean => /^(?:[A-Z]?[a-z]{1,19}|[A-Z]{1,6})$/.test(code);

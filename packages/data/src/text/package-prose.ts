@@ -2,12 +2,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { MpError } from "@mp/core";
-import { path as checkPath, text as checkText, listOf, optionsCheck } from "../check-arguments.js";
+import { text as checkText, listOf, optionsCheck } from "../check-arguments.js";
 import { ioError } from "../errors.js";
 import { listFiles } from "../list-files.js";
 import { docComments } from "./doc-comments.js";
-import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
-import { readWhole } from "./read-text.js";
+import { markdownToProse, readMarkdown } from "./markdown-prose.js";
 import { RunningText } from "./running-text.js";
 import type { TextCorpus } from "./text-corpus.js";
 import { tokenize } from "./tokenize.js";
@@ -20,7 +19,7 @@ export interface PackageText {
 }
 
 export interface TextCorpusOptions {
-  /** `import.meta.url` of a module in the package that depends on them. */
+  /** `import.meta.url` of a module in the package that depends on `packages`. */
   readonly from: string;
   readonly packages: readonly PackageText[];
 }
@@ -67,35 +66,29 @@ export async function textCorpus(options: TextCorpusOptions): Promise<TextCorpus
  * @throws MP_IO if there are no such files, MP_PARSE for a file that is not UTF-8
  */
 async function markdownProse(directory: string): Promise<string[]> {
-  checkPath("markdownProse: directory", directory);
   const files = (await listFiles(directory, EXTENSIONS)).filter((file) => !NOT_PROSE.test(file));
-  if (files.length === 0) {
+  if (files.length === 0)
     throw ioError(directory, `has no documentation, no file in ${EXTENSIONS.join(", ")}`);
-  }
   const paragraphs: string[] = [];
   for (const file of files) {
-    const path = join(directory, file);
-    const source = await readWhole(path, LONGEST_MARKDOWN);
+    const source = await readMarkdown(join(directory, file));
     const documents = file.endsWith(".d.ts") ? docComments(source) : [source];
-    for (const document of documents) paragraphs.push(...markdownToProse(document));
+    paragraphs.push(...documents.flatMap(markdownToProse));
   }
   return paragraphs;
 }
 
-/** Finds a package as Node would, but by its folder: `exports` may hide package.json and the docs. */
+/** Finds a package as Node would, but by its folder, because `exports` may hide package.json and the docs. */
 function packageRoot(name: string, from: string): string {
   const places = createRequire(from).resolve.paths(`${name}/`) ?? [];
-  const found = places
-    .map((place) => join(place, name))
-    .find((root) => existsSync(join(root, "package.json")));
-  if (found === undefined) {
-    throw new MpError(
-      "MP_IO",
-      `textCorpus: package "${name}" is not installed, looked from ${dirname(from)}; install the workspace's dependencies`,
-      { details: { package: name, from } },
-    );
-  }
-  return found;
+  const roots = places.map((place) => join(place, name));
+  const found = roots.find((root) => existsSync(join(root, "package.json")));
+  if (found !== undefined) return found;
+  throw new MpError(
+    "MP_IO",
+    `textCorpus: package "${name}" is not installed, looked from ${dirname(from)}; install the workspace's dependencies`,
+    { details: { package: name, from } },
+  );
 }
 
 function packageVersion(root: string): string {

@@ -25,7 +25,7 @@ export interface TextCorpus extends CorpusParts {
   readonly sources: readonly CorpusSource[];
   /** Number of tokens in all three parts. */
   readonly tokens: number;
-  /** SHA-256 (hex) of the tokens of all three parts: equal exactly if a model sees the same text. */
+  /** SHA-256 (hex) of the words of all three parts: equal exactly if a model sees the same text. */
   readonly sha256: string;
 }
 
@@ -43,29 +43,6 @@ export class TokenTable {
   }
 }
 
-/** A growing list of tokens, four bytes each. */
-export class TokenList {
-  #tokens = new Int32Array(1 << 12);
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
-
-  push(token: number): void {
-    if (this.#length === this.#tokens.length) {
-      const larger = new Int32Array(this.#tokens.length * 2);
-      larger.set(this.#tokens);
-      this.#tokens = larger;
-    }
-    this.#tokens[this.#length++] = token;
-  }
-
-  toArray(): Int32Array {
-    return this.#tokens.slice(0, this.#length);
-  }
-}
-
 /**
  * Assembles a corpus and hashes it.
  * @throws MP_INVALID_ARGUMENT if the training part has no word
@@ -73,23 +50,18 @@ export class TokenList {
 export function finishCorpus(
   name: string,
   table: TokenTable,
-  parts: CorpusParts,
+  { train, valid, test }: Readonly<Record<keyof CorpusParts, ArrayLike<number>>>,
   sources: readonly CorpusSource[],
 ): TextCorpus {
-  const { train, valid, test } = parts;
-  if (train.length === 0) {
-    throw invalid(`${name}: holds no word to train on`, { name });
-  }
-  const sha256 = hashParts(table.words, [train, valid, test]);
-  return {
-    train,
-    valid,
-    test,
-    words: table.words,
-    sources,
-    tokens: train.length + valid.length + test.length,
-    sha256,
+  if (train.length === 0) throw invalid(`${name}: holds no word to train on`, { name });
+  const parts = {
+    train: Int32Array.from(train),
+    valid: Int32Array.from(valid),
+    test: Int32Array.from(test),
   };
+  const { words } = table;
+  const tokens = train.length + valid.length + test.length;
+  return { ...parts, words, sources, tokens, sha256: hashParts(words, Object.values(parts)) };
 }
 
 function hashParts(words: readonly string[], parts: readonly Int32Array[]): string {

@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { path as checkPath } from "../check-arguments.js";
 import { ioError } from "../errors.js";
 import { listFiles } from "../list-files.js";
-import { LONGEST_MARKDOWN, markdownToProse } from "./markdown-prose.js";
+import { readTextFile } from "../text-file.js";
+import { markdownToProse, readMarkdown } from "./markdown-prose.js";
 import { findPennTreebank, pennTreebank } from "./penn-treebank.js";
-import { readStretches, readWhole } from "./read-text.js";
 import { RunningText } from "./running-text.js";
 import type { TextCorpus } from "./text-corpus.js";
 import { Tokenizer, tokenize } from "./tokenize.js";
@@ -33,15 +33,13 @@ async function textFolder(directory: string): Promise<TextCorpus> {
   for (const file of files) {
     const path = join(directory, file);
     if (file.toLowerCase().endsWith(".md")) {
-      for (const paragraph of markdownToProse(await readWhole(path, LONGEST_MARKDOWN))) {
-        text.add(tokenize(paragraph));
-      }
+      for (const paragraph of markdownToProse(await readMarkdown(path))) text.add(tokenize(paragraph));
     } else {
       const tokenizer = new Tokenizer();
-      for await (const stretch of readStretches(path, "paragraph")) {
-        text.add(tokenizer.push(stretch.text));
-        if (stretch.complete) text.add(tokenizer.end());
-      }
+      // A blank line ends a paragraph; any other end of a line is white space between words.
+      for (const line of (await readTextFile(path)).split(/\r\n?|\n/))
+        text.add(line.trim() === "" ? tokenizer.end() : tokenizer.push(`\n${line}`));
+      text.add(tokenizer.end());
     }
     text.endSource({ name: file });
   }

@@ -131,13 +131,19 @@ describe("readText", () => {
 
   it("says what is wrong with the folder", async () => {
     await expect(readText(join(folder, "none"))).rejects.toMatchObject({ code: "MP_IO" });
-    await expect(readText(join(folder, "none"))).rejects.toThrow(/none: no such directory/);
+    await expect(readText(join(folder, "none"))).rejects.toThrow(
+      /none: cannot be read, there is nothing; check the path/,
+    );
     await expect(readText(folder)).rejects.toThrow(/nor any \.txt or \.md file/);
     write("a.txt", "");
     await expect(readText(folder)).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
-    await expect(readText(join(folder, "a.txt"))).rejects.toThrow(/not a directory/);
-    write("a.txt", new Uint8Array([0xff, 0xfe, 0x41, 0x00]));
+    await expect(readText(join(folder, "a.txt"))).rejects.toThrow(
+      /cannot be read, ENOTDIR; a part of the path is a file/,
+    );
+    write("a.txt", new Uint8Array([0x41, 0xff, 0xfe]));
     await expect(readText(folder)).rejects.toMatchObject({ code: "MP_PARSE" });
+    write("a.txt", new Uint8Array([0xff, 0xfe, 0x41, 0x00]));
+    expect(everything(await readText(folder))).toBe("a <eos>");
   });
 
   it("follows links to files and ignores broken ones and loops", async () => {

@@ -10,14 +10,14 @@ export const END_OF_SENTENCE = "<eos>";
 /** Stands for every word outside the vocabulary. */
 export const UNKNOWN_WORD = "<unk>";
 
-/** No English word is longer: hashes, encoded data and ASCII art become `<unk>`. */
+/** Letters of the longest word. Longer tokens, such as hashes, encoded data and ASCII art, become `<unk>`. */
 const LONGEST_WORD = 40;
 
 const TOKEN = new RegExp(
   [
     "<[a-z]+>", // markers, ours or already in the file
     String.raw`(?:\p{L}\.){2,}`, // e.g., U.S.
-    // Of so many parts at most, or a list of numbers before a letter would be read again from each of them.
+    // At most 20 more parts, because a long list of numbers before a letter would be scanned again from each number.
     String.raw`\d+(?:[.,:]\d+){0,20}(?![.,:]?[\p{L}\p{N}_])`,
     String.raw`[\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*(?:[-'.@][\p{L}\p{N}_][\p{L}\p{M}\p{N}_]*)*`,
     String.raw`\.{2,}`,
@@ -35,9 +35,9 @@ const SAME_AS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Tokenizes a text that comes in pieces, cut anywhere at white space; the words are those of the whole text. A
- * sentence ends after `.`, `?` or `!` (and closing quotes or brackets) if white space and no lower-case letter
- * follow, and when `end` is called.
+ * Tokenizes a text that comes in pieces, split at any white space; the words are those of the whole text. A sentence
+ * ends after `.`, `?` or `!` (and closing quotes or brackets) if white space and no lower-case letter follow, and when
+ * `end` is called.
  */
 export class Tokenizer {
   #sentenceMayEnd = false;

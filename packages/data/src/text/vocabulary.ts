@@ -1,9 +1,9 @@
-import { claim, listOf } from "../check-arguments.js";
+import { claim } from "../check-arguments.js";
 import { invalid } from "../errors.js";
 import type { CorpusParts, TextCorpus } from "./text-corpus.js";
 import { END_OF_SENTENCE, UNKNOWN_WORD } from "./tokenize.js";
 
-/** The words that a model knows: 0 is `<unk>`, 1 is `<eos>`, then the others from the most frequent down. */
+/** The words that a model knows: 0 is `<unk>`, 1 is `<eos>`, and the other words follow from the most frequent down. */
 export interface Vocabulary {
   readonly size: number;
   readonly words: readonly string[];
@@ -21,8 +21,6 @@ const has = (value: unknown, key: PropertyKey): boolean =>
   typeof value === "object" && value !== null && key in value;
 const checkCorpus = claim("what readText gives", (value) => has(value, "train") && has(value, "words"));
 const checkVocabulary = claim("what buildVocabulary gives", (value) => has(value, "indexOf"));
-const checkWords = listOf("strings", (value) => typeof value === "string");
-const checkIndices = claim("a list of word indices", (value) => has(value, Symbol.iterator));
 
 /**
  * Takes the `size` most frequent words of the corpus's training part; words of equal frequency are in code-unit
@@ -45,24 +43,11 @@ export function buildVocabulary(corpus: TextCorpus, size: number): Vocabulary {
     .sort((a, b) => b.count - a.count || (a.word < b.word ? -1 : 1))
     .slice(0, size - 2)
     .map(({ word }) => word);
-  return vocabularyOf([UNKNOWN_WORD, END_OF_SENTENCE, ...ranked]);
-}
-
-/**
- * Makes a vocabulary from its words, for one that was saved with a model.
- * @throws MP_INVALID_ARGUMENT unless it starts with `<unk>` and `<eos>` and every word occurs once
- */
-export function vocabularyOf(words: readonly string[]): Vocabulary {
-  checkWords("vocabularyOf: words", words);
+  const words = Object.freeze([UNKNOWN_WORD, END_OF_SENTENCE, ...ranked]);
   const index = new Map(words.map((word, position) => [word, position]));
-  if (index.size !== words.length || words[UNKNOWN] !== UNKNOWN_WORD || words[END] !== END_OF_SENTENCE) {
-    throw invalid(
-      `vocabularyOf: words start with ${UNKNOWN_WORD} and ${END_OF_SENTENCE} and are distinct, got ${words.length} words, ${index.size} distinct, from ${words.slice(0, 2).join(" ")}`,
-    );
-  }
   return {
     size: words.length,
-    words: Object.freeze([...words]),
+    words,
     unknown: UNKNOWN,
     endOfSentence: END,
     indexOf: (word) => index.get(word) ?? UNKNOWN,
@@ -76,19 +61,4 @@ export function encodeCorpus(corpus: TextCorpus, vocabulary: Vocabulary): Corpus
   const indices = Int32Array.from(corpus.words, (word) => vocabulary.indexOf(word));
   const encode = (part: Int32Array): Int32Array => part.map((token) => indices[token] ?? UNKNOWN);
   return { train: encode(corpus.train), valid: encode(corpus.valid), test: encode(corpus.test) };
-}
-
-/** Converts indices to readable text, one sentence per line. @throws MP_INVALID_ARGUMENT for invalid indices */
-export function decodeWords(indices: Iterable<number>, vocabulary: Vocabulary): string {
-  checkIndices("decodeWords: indices", indices);
-  checkVocabulary("decodeWords: vocabulary", vocabulary);
-  const pieces: string[] = [];
-  let startsLine = true;
-  for (const index of indices) {
-    const ends = index === vocabulary.endOfSentence;
-    if (ends) pieces.push("\n");
-    else pieces.push(startsLine ? "" : " ", vocabulary.words[index] ?? UNKNOWN_WORD);
-    startsLine = ends;
-  }
-  return pieces.join("");
 }

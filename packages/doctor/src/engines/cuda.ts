@@ -23,7 +23,7 @@ const describeMajors = (majors: Majors): string =>
     .map((library) => `${library} ${majors[library].join(" and ")}`)
     .join(", ") || "none found";
 
-/** Reports what ONNX Runtime's CUDA provider needs, by its library. It may be missing if there is no device. */
+/** Reports the CUDA libraries that ONNX Runtime's provider depends on. Without a device the provider may be missing. */
 function providerFinding({ libraries }: FoundEngine, nvidia: Nvidia): Finding | undefined {
   const [library] = libraries;
   if (library === undefined || process.platform !== "linux") return undefined;
@@ -47,14 +47,14 @@ function providerIn(folder: string): string | undefined {
     .find((file) => existsSync(file));
 }
 
-/** Majors that TensorFlow's releases were built with, newest first; it loads them when it opens a device. */
+/** Major versions of CUDA and cuDNN that releases of TensorFlow load when they open a device, newest first. */
 const TENSORFLOW_BUILDS = [
   { since: [2, 18], cuda: 12, cudnn: 9 },
   { since: [2, 15], cuda: 12, cudnn: 8 },
   { since: [2, 5], cuda: 11, cudnn: 8 },
 ] as const;
 
-/** Reports what TensorFlow needs, if there is a device. */
+/** Reports the CUDA libraries that TensorFlow needs, if there is a device. */
 function tensorFlowFinding(version: string, nvidia: Nvidia): Finding | undefined {
   if (nvidia.devices.length === 0) return undefined;
   const [major = 0, minor = 0] = version.split(".").map(Number);
@@ -79,7 +79,7 @@ function needsFinding(about: string, needed: Majors, nvidia: Nvidia, facts: obje
   return { ...common, status: "problem", remedy };
 }
 
-/** Reports of what each engine needs for CUDA. `loaded` is the version that the engine gave when it was loaded. */
+/** Functions that report what each engine needs for CUDA. `loaded` is the version that the engine's step reported. */
 export const CUDA_NEEDS: Readonly<
   Record<EngineName, (found: FoundEngine, nvidia: Nvidia, loaded: string | undefined) => Finding | undefined>
 > = {

@@ -7,15 +7,17 @@ export interface Engine {
   readonly title: string;
   /** The package with the backend. */
   readonly backend: string;
-  /** Packages with the native library, the preferred first; one of them is needed. */
+  /** Packages with the native library, in order of preference. One of the packages is needed. */
   readonly libraries: readonly string[];
   /** The library package that supports CUDA, if any. */
   readonly cudaLibrary: string | undefined;
   /** Devices that a step is always tried on, whether the machine has them or not. */
   readonly devices: readonly StepDevice[];
-  /** Devices whose failure is no problem: a machine may lack them, or a command of its own installs their library. */
+  /**
+   * Devices whose failure is no problem, as the machine may lack them, or a separate command installs their library.
+   */
   readonly optional: readonly StepDevice[];
-  /** The shell command that installs it on a platform. */
+  /** The shell command that installs the engine on a platform. */
   readonly install: (platform: NodeJS.Platform) => string;
 }
 
@@ -60,7 +62,7 @@ export const ENGINES: Readonly<Record<EngineName, Engine>> = {
     title: "XLA",
     backend: "@mp/backend-xla",
     libraries: ["@mp/libxla"],
-    // Its command installs the libraries of CUDA.
+    // mp-libxla installs CUDA's libraries too.
     cudaLibrary: undefined,
     devices: ["cuda"],
     optional: ["cuda"],

@@ -5,7 +5,7 @@ import type { Inspection } from "./inspection.js";
 import { onSystem } from "./on-system.js";
 import { inspectOnnx } from "./onnx.js";
 
-/** A safetensors file begins with the length of its header, 8 bytes, and the header's brace. */
+/** Offset of the brace that opens the header of a safetensors file, after the header's length. */
 const HEADER_AT = 8;
 const BRACE = 0x7b;
 /** The tag of `ir_version`, the first field of an ONNX file. */

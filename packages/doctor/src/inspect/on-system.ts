@@ -1,6 +1,6 @@
 import { MpError } from "@mp/core";
 
-/** Returns the result of `read`. @throws MP_IO for an error of the system, naming `subject` */
+/** Returns the result of `read`. @throws MP_IO for a system error, naming `subject` */
 export function onSystem<T>(path: string, read: () => T, subject: string = path): T {
   try {
     return read();

@@ -37,7 +37,7 @@ it("the majors of libraries are in the names of their files", () => {
 });
 
 it("what a library needs is read from the library", async () => {
-  // Elsewhere a program is no ELF file.
+  // On other systems a program is not an ELF file.
   if (process.platform === "linux") expect(libraryDependencies(process.execPath)).toContain("libc.so.6");
   else expect(libraryDependencies(process.execPath)).toBeUndefined();
   const folder = await mkdtemp(join(tmpdir(), "mp-elf-"));

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 
 const LIMIT_MS = 5_000;
 
-/** The libraries whose majors decide whether a build for CUDA loads. */
+/** The libraries whose major versions decide whether a build for CUDA loads. */
 export const CUDA_LIBRARIES = ["cudart", "cublas", "cudnn"] as const;
 
 export type CudaLibrary = (typeof CUDA_LIBRARIES)[number];
@@ -52,7 +52,7 @@ const major = (digits: string): number => Number(digits.length > 2 ? digits.slic
 
 async function ldconfig(): Promise<string> {
   const first = await output("ldconfig", ["-p"]);
-  // Not on the PATH of a user in some distributions.
+  // In some distributions ldconfig is not on a user's PATH.
   return first === "" ? output("/sbin/ldconfig", ["-p"]) : first;
 }
 

@@ -16,7 +16,7 @@ export function systemFinding(): Finding {
   return { about: "system", status: "problem", text, remedy, facts };
 }
 
-/** Units of x64 processors that multiply halves, by their names in Linux. */
+/** Units of x64 processors that multiply f16 or bf16, by their names in Linux. */
 const UNITS = ["avx512_bf16", "amx_bf16", "avx512_fp16", "amx_fp16"];
 
 export function processorFinding(): Finding {

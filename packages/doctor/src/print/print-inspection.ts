@@ -52,7 +52,7 @@ function checkpointParts({
     { title: `${path}: ${what}`, rows: Object.entries(settings) },
     {
       title: "groups",
-      // Without meaning where each tensor is a group of its own.
+      // Groups say nothing if each has a single tensor.
       rows: Object.values(groups).some((group) => group.tensors > 1)
         ? Object.entries(groups).map(([name, group]) => [
             name,

@@ -1,4 +1,4 @@
-// A process of its own: an engine may crash or hang, and two engines share none.
+// Runs one step in a process of its own, because an engine may crash or hang, and two engines must not share a process.
 import type { StepAnswer, StepTask } from "./step-task.js";
 import { trainingStep } from "./training-step.js";
 
@@ -21,5 +21,5 @@ async function answer(): Promise<StepAnswer> {
 }
 
 const result = await answer();
-// The channel keeps the process alive until the answer is through.
+// The channel keeps the process alive until the answer is sent.
 process.send?.(result, () => process.exit(0));

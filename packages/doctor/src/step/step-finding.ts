@@ -2,7 +2,7 @@ import type { Finding } from "../machine/finding.js";
 import type { StepAnswer } from "./step-task.js";
 import type { StepOutcome } from "./try-step.js";
 
-/** Relative tolerance of the loss: halves have two or three digits. */
+/** Relative tolerance of the loss, since f16 and bf16 have two or three digits. */
 const TOLERANCE = 0.02;
 
 export interface StepRemedies {

@@ -29,7 +29,7 @@ const OPEN: {
 const open = async <E extends keyof Openers>(engine: E, { entry, device }: StepTask): Promise<Backend> =>
   OPEN[engine]((await import(entry)) as Openers[E], device);
 
-/** Numbers that halves hold exactly, so that all engines compute nearly the same loss. */
+/** Input and weights that f16 and bf16 hold exactly, so that all engines compute nearly the same loss. */
 const X = [1, 2, 0.5, -1, 0, 1, 2, 1, -0.5, 0.25, 1, -2];
 const W = [0.5, -1, 1, 0.25, -0.5, 2];
 const [ROWS, INNER, COLUMNS] = [4, 3, 2];

@@ -67,7 +67,7 @@ it("what a crashed or hung child has started is not waited for, and messages of 
     writeFileSync(${JSON.stringify(pidFile)}, String(started.pid));`;
   const crash = await findingOf(`${start} process.send("hello"); process.kill(process.pid, "SIGSEGV");`);
   expect(crash.text).toMatch(/^the process crashed \(signal SIGSEGV\)/);
-  // It still runs.
+  // The process that the child started still runs.
   process.kill(Number(await readFile(pidFile, "utf8")));
   await rm(pidFile);
   expect((await findingOf(`${start} setInterval(() => {}, 1000);`, 1500)).text).toBe(

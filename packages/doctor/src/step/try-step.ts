@@ -15,7 +15,7 @@ export interface TryOptions {
   readonly child?: string;
 }
 
-/** Time limit for the last output of a child that has ended: the child's own children may hold the pipe open. */
+/** Time limit for the last output of a child that has ended, since the child's own children may hold the pipe open. */
 const LAST_WORDS_MS = 1000;
 
 const CHILD: string = fileURLToPath(new URL("./step-child.js", import.meta.url));
@@ -35,7 +35,7 @@ export function tryStep(
     const end = (outcome: StepOutcome) => {
       clearTimeout(timer);
       resolve(outcome);
-      // What the child has started may hold the ends of both, and would keep this process alive.
+      // The child's own children may hold both pipes open, which would keep this process alive.
       running.stderr?.destroy();
       if (running.connected) running.disconnect();
     };

@@ -11,8 +11,8 @@ export interface Bound {
   readonly whenApplied: readonly Replacement[];
   readonly applied: string | undefined;
   /**
-   * The slots that each output replaces; such an output is not a result of a run. An engine that writes an output to
-   * one buffer must copy it for every slot after the first.
+   * The slots that each output replaces. An output that replaces slots is not a result of a run. An engine that writes
+   * an output to one buffer must copy it for every slot after the first.
    */
   readonly taken: ReadonlyMap<string, readonly [slot: string, ...others: string[]]>;
 }

@@ -1,6 +1,6 @@
 import type { HostTensor } from "../host/host-tensor.js";
 
-/** A tensor with elements of its own. */
+/** Copies a tensor, elements included. */
 export function copyTensor(tensor: HostTensor): HostTensor {
   return { ...tensor, data: tensor.data.slice() } as HostTensor;
 }

@@ -63,7 +63,7 @@ const HOOKS: { readonly [K in keyof BackendHooks<unknown, unknown>]-?: Check } =
   close: optional(callback),
 };
 
-/** Checks the known hooks; an object of a class may have other members. @throws MP_INVALID_ARGUMENT */
+/** Checks the hooks; an instance of a class may have other members, too. @throws MP_INVALID_ARGUMENT */
 function checkHooks(hooks: object): void {
   object("defineBackend: the argument", hooks);
   for (const [name, check] of Object.entries(HOOKS))
@@ -76,7 +76,7 @@ type OwnHooks = Pick<
   "name" | "manifest" | "adopt" | "emulationAdvice" | "heldBytes" | "close"
 >;
 
-/** `defineBackend` for backends of this package, which count the uses of storages themselves. */
+/** `defineBackend` for this package's own backends, which may count the uses of storages themselves (`Ownership`). */
 export function openBackend<T, S>(
   hooks: OwnHooks & Pick<BackendHooks<T, S>, "compile" | "states"> & { readonly results?: Ownership },
   storages: Storages<T>,

@@ -5,8 +5,8 @@ import type { Graph } from "../graph/graph.js";
 import { opTable } from "../graph/op-table.js";
 
 /**
- * One warning for each dtype of the graph that the backend computes in another; `advice` tells the user what to do. A
- * half that is only moved and cast, such as a frozen weight, costs nothing and gives no warning.
+ * One warning for each dtype of the graph that the backend computes in another dtype; `advice` tells the user what to
+ * do. An f16 or bf16 value that is only moved and cast, such as a frozen weight, costs nothing and gives no warning.
  */
 export function emulationWarnings(
   name: string,

@@ -11,12 +11,10 @@ import { type Storages, type Stored, withTruths } from "./storages.js";
 
 type Given = readonly (readonly [input: string, value: RunInput])[];
 
-/**
- * Returns the operands when the run's turn has come. Each is one use of its storage, which the run drops. Called once.
- */
+/** Called once, when the run starts. Returns the operands: each is one use of its storage, which the run drops. */
 export type Feed<T> = () => Awaitable<ReadonlyMap<string, T>>;
 
-/** Passes the storages of handles, and uploads host data into new storages. */
+/** Feeds handles by their storages, and uploads host data into new storages. */
 export function storageFeed<T>(
   given: Given,
   handles: HandleTable<Stored<T>>,
@@ -45,8 +43,8 @@ export function storageFeed<T>(
 }
 
 /**
- * Writes inputs into the program's buffers: at once if no other run comes first, otherwise from copies when its turn
- * has come.
+ * Writes inputs into the program's buffers: at once if `isNext` (no other run is before this one), otherwise from
+ * copies when the run starts.
  */
 export function bufferFeed<T>(
   given: Given,

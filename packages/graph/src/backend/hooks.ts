@@ -1,8 +1,7 @@
 /**
- * The hooks that the author of a backend writes, and `defineBackend` calls. Their arguments have been checked. They are
- * called in the order of the user's calls, and never for an object that has been disposed of. An error that a hook
- * throws reaches the user as MP_BACKEND_FAILED (or MP_OUT_OF_MEMORY) with the hook's name; an MpError is passed on as
- * it is.
+ * The hooks that the author of a backend writes, and `defineBackend` calls with checked arguments. Hooks are called
+ * in the order of the user's calls, and never for an object that has been disposed of. An error that a hook throws
+ * reaches the user as MP_BACKEND_FAILED (or MP_OUT_OF_MEMORY) with the hook's name; an MpError is passed on as it is.
  */
 import type { BackendWarning, MemoryReport, ProfileRow } from "../contract/backend.js";
 import type { BackendManifest } from "../contract/manifest.js";
@@ -15,9 +14,9 @@ export type Named<V> = Readonly<Record<string, V>>;
 
 /** Transfers between the author's storage and the host. */
 export interface StorageFunctions<T> {
-  /** A storage with a copy of the data, which must be read before the first await; bools are 0 and 1. */
+  /** Returns a storage with a copy of the data, read before the first await; bools are 0 and 1. */
   readonly upload: (tensor: HostTensor) => Awaitable<T>;
-  /** A copy in host form; never the storage's own memory. */
+  /** Returns a host copy of a storage, never the storage's own memory. */
   readonly download: (data: T, type: ValueType) => Awaitable<HostTensor>;
   /** Called once, after a storage's last use. If omitted, the garbage collector frees storages. */
   readonly release?: (data: T) => void;
@@ -25,7 +24,7 @@ export interface StorageFunctions<T> {
   readonly bytes?: (data: T, type: ValueType) => number;
 }
 
-/** For an engine that keeps states itself, as buffers or variables. `defineBackend` queues the calls on each state. */
+/** Hooks of an engine that keeps states itself, as buffers or variables. `defineBackend` queues the calls per state. */
 export interface StateFunctions<S> {
   /**
    * Creates a state with these values. Reads the arrays before the first await. If it throws, it leaves nothing behind.
@@ -33,9 +32,9 @@ export interface StateFunctions<S> {
   readonly create: (values: Named<HostTensor>, adjacent: readonly (readonly string[])[]) => Awaitable<S>;
   /** Copies of the committed values. */
   readonly read: (state: S, names: readonly string[]) => Awaitable<Named<HostTensor>>;
-  /** Replaces these values, all or none. Reads the arrays before the first await. */
+  /** Replaces all of these values, or none if it fails. Reads the arrays before the first await. */
   readonly write: (state: S, values: Named<HostTensor>) => Awaitable<void>;
-  /** The hook of `State.inPlace`; `slots` is one of the groups that `create` was given. */
+  /** Implements `State.inPlace`; `slots` is one of the groups that `create` was given. */
   readonly inPlace?: (
     state: S,
     slots: readonly string[],
@@ -56,20 +55,20 @@ export interface FeedFunctions<T> {
 /** A graph that is ready to run. Its functions are called one at a time, in the order of the callers' calls. */
 export interface Program<T> {
   /**
-   * Runs once. Operands are read-only, and may be used only until the run ends. Returns a storage for every output of
-   * the graph; it may be that of an operand or of another output. If the engine keeps the state, its slots are not
-   * among the operands, and the outputs that replace them are not among the results, except `applied` if there is a
-   * `commit`: this function or `commit` replaces the slots.
+   * Runs once. Operands are read-only and valid only until the run ends. Returns a storage for every output of the
+   * graph; it may be the storage of an operand or of another output. An engine that keeps the state replaces the slots
+   * itself, in `run` or in `commit`: slots are not among the operands, and their new values are not among the results.
+   * With a `commit`, the results include `applied`.
    * @param onRow given for a profiled run, which is also a normal run: call it with each row
    */
   run(inputs: Named<T>, onRow?: (row: ProfileRow) => void): Awaitable<Named<T>>;
-  /** For a state that the engine keeps: called when all results are on the host. It may not fail. */
+  /** Commits a state that the engine keeps; called when all results are on the host. It must not fail. */
   commit?(isApplied: boolean): void;
-  /** Receives the inputs in place of storages; `run` then gets no operands. */
+  /** If present, receives the inputs; `run` then gets no operands. */
   readonly feed?: FeedFunctions<T>;
   /** False for an input that needs no storage because nothing reads it. */
   isRead?(input: string): boolean;
-  /** Warnings in addition to those about emulated dtypes. */
+  /** Warnings other than those of emulated dtypes, which `defineBackend` gives itself. */
   readonly warnings?: readonly BackendWarning[];
   /** Present if the manifest declares `memory`. */
   memory?(): MemoryReport;
@@ -80,12 +79,12 @@ export interface Program<T> {
   dispose?(isStateEnding: boolean): void;
 }
 
-/** The target that a graph is compiled for. */
+/** What a graph is compiled for. */
 export interface Place<S> {
   readonly bound: Bound;
   /** Given if the engine keeps states itself. */
   readonly state: S | undefined;
-  /** Whether nothing ever replaces or writes the state's slots, so that the program may hold their values. */
+  /** Whether the state's slots never change, so that the program may hold their values. */
   readonly isConstant: boolean;
 }
 
@@ -93,16 +92,16 @@ export interface BackendHooks<T, S> extends StorageFunctions<T> {
   /** The backend's name, which begins every error message. */
   readonly name: string;
   readonly manifest: BackendManifest;
-  /** Makes a graph ready to run. If the backend or the state is disposed of meanwhile, so is the program. */
+  /** Makes a graph ready to run. If the backend or the state is disposed of meanwhile, the program is, too. */
   readonly compile: (graph: Graph, place: Place<S>) => Awaitable<Program<T>>;
   /**
-   * Owner of the storages that `run` returns. `own` (default): each is released after its last use. `until-next-run`:
-   * they stay the program's, which may overwrite them in its next run.
+   * Owner of the storages that `run` returns. `own` (default): each storage is released after its last use.
+   * `until-next-run`: the program keeps them and may overwrite them in its next run.
    */
   readonly results?: "own" | "until-next-run";
   /** If omitted, the values of a state are storages, and a run replaces them by its results. */
   readonly states?: StateFunctions<S>;
-  /** `Backend.adopt` for tensors of the engine's library: a host view of one, or undefined for anything else. */
+  /** Implements `Backend.adopt`: returns a host view of an engine library's tensor, undefined for other values. */
   readonly adopt?: (value: object) => HostTensor | undefined;
   /** Advice on the speed of an emulated dtype, added to the end of its warning. */
   readonly emulationAdvice?: string;

@@ -4,9 +4,9 @@ import { OPS, opTable } from "../graph/op-table.js";
 const HALVES = { f16: 1, bf16: 1 } as const;
 
 /**
- * Tolerances in ulps for engines whose kernels accumulate in f32 and round halves once, relative to the correctly
- * rounded result. Sums that are computed in blocks and on several threads have the widest, since their error grows
- * with the number of terms.
+ * Tolerances in ulps, relative to the correctly rounded result, for engines whose kernels accumulate in f32 and round
+ * f16 and bf16 results once. Operators that sum in blocks and on several threads have the widest tolerances, since
+ * their error grows with the number of terms.
  */
 export const libraryTolerance: BackendManifest["tolerance"] = {
   default: { f32: 4, ...HALVES },

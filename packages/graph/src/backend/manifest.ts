@@ -19,13 +19,13 @@ import { expectHostTensor, expectNamed } from "./check-tensor.js";
 /** The declarations of a kernel backend; the rest of its manifest follows from its kernels and dtypes. */
 export interface KernelManifest
   extends Omit<BackendManifest, "specVersion" | "dtypes" | "ops" | "profile" | "memory" | "adopt"> {
-  /** Dtypes that `upload` can store; the others are unsupported. */
+  /** Dtypes that `upload` can store; other dtypes are unsupported. */
   readonly dtypes: Readonly<Partial<Record<DType, DTypeSupport>>>;
-  /** The dtypes that kernels accept, for ops whose kernel does not accept every stored dtype of the op. */
+  /** The dtypes that a kernel accepts, for an op whose kernel does not accept every dtype that the backend stores. */
   readonly opDTypes?: Readonly<Partial<Record<Op, readonly DType[]>>>;
 }
 
-/** The declarations of a backend that computes as the ops are defined, to spread into a `KernelManifest`. */
+/** The manifest entries of a backend that computes each op exactly as defined, to spread into a `KernelManifest`. */
 export const exactNumerics: Pick<
   BackendManifest,
   "accumulate" | "rounding" | "subnormals" | "overflow" | "determinism"
@@ -43,8 +43,9 @@ const OPS = Object.keys(inferRules) as readonly Op[];
 export type Missing = (op: Op, dtype: DType) => string | undefined;
 
 /**
- * A manifest's `ops`, from what an engine lacks. If it cannot store a dtype, `Identity` is missing in that dtype. A
- * kernel for an operator of parts is declared by itself.
+ * Makes a manifest's `ops`. `missing` gives the reason for each op and dtype that the engine lacks, and for `Identity`
+ * in a dtype that the engine cannot store. Ops with `parts` in the op table are unsupported; declare their kernels
+ * separately.
  */
 export function opSupport(missing: Missing): BackendManifest["ops"] {
   const support = (op: Op): Support<readonly DType[]> => {
@@ -60,7 +61,7 @@ export function opSupport(missing: Missing): BackendManifest["ops"] {
   return Object.fromEntries(OPS.map((op) => [op, support(op)])) as BackendManifest["ops"];
 }
 
-/** Completes a manifest: dtypes without storage and ops without a kernel are unsupported, for that reason. */
+/** Completes a manifest: marks dtypes without storage and ops without a kernel as unsupported, with the reason. */
 export function deriveManifest(claims: KernelManifest, hasKernel: (op: Op) => boolean): BackendManifest {
   const { dtypes, opDTypes: narrowed = {}, ...rest } = claims;
   const support = (op: Op): Support<readonly DType[]> => {
@@ -123,8 +124,8 @@ interface Problem {
 const NAMED = 4;
 
 /**
- * @throws MP_UNSUPPORTED for ops and dtypes of the graph that the manifest does not support: the message has the first
- *   with its node and line and the next few by name, `details.unsupported` has all
+ * @throws MP_UNSUPPORTED for ops and dtypes of the graph that the manifest does not support: the message has the
+ *   first problem with its node and line and the names of the next few, `details.unsupported` has all problems
  */
 export function expectGraphSupported(backend: string, manifest: BackendManifest, graph: Graph): void {
   const problems = new Map<string, Problem>();

@@ -9,7 +9,7 @@ import type { Storages } from "./storages.js";
 
 /**
  * The way in which the uses of a run's storages are counted. `own`: each result is a new use. `until-next-run`: the
- * program keeps its results. `counted`: the program drops one use of each operand, and each result comes with one.
+ * program keeps its results. `counted`: the program drops a use of each operand, and each result adds a use.
  */
 export type Ownership = "own" | "until-next-run" | "counted";
 
@@ -28,7 +28,7 @@ export interface RunParts<T> {
 type Results = Named<HostTensor>;
 type Outputs<T> = ReadonlyMap<string, T>;
 
-/** The outputs that the program returns. */
+/** The outputs that the program returns; an engine that keeps the state returns fewer, see `Program.run`. */
 export function collectOutputs<T>({
   graph,
   bound,
@@ -43,8 +43,8 @@ export function collectOutputs<T>({
 }
 
 /**
- * Runs a program when its turn has come. Results are copied to the host before the commit, since nothing may fail after
- * it. Awaits promises only, since a step of a small model takes microseconds.
+ * Runs a program. Copies results to the host before the commit, since nothing may fail after the commit. Awaits only
+ * promises, because in a step of a few microseconds every needless await counts.
  * @param fed one use of each operand, which the run drops
  */
 export async function runProgram<T>(
@@ -124,8 +124,8 @@ function takeOutputs<T>(
 const NO_TYPE: ValueType = { dtype: "u8", shape: [0] };
 
 /**
- * Whether the `when-applied` slots are committed. False if the program does not return the flag: such an engine commits
- * by itself.
+ * Whether the `when-applied` slots are committed. False if the program does not return the flag, because the engine
+ * then commits by itself.
  */
 function readFlag<T>(
   { bound: { applied, whenApplied }, storages, outputs: types }: RunParts<T>,

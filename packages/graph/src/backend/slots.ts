@@ -2,7 +2,7 @@ import type { HostTensor } from "../host/host-tensor.js";
 import type { Named, StateFunctions } from "./hooks.js";
 import type { Storages, Stored } from "./storages.js";
 
-/** A state whose values are storages: a commit exchanges them and never copies. Each slot is one use of its storage. */
+/** A state whose values are storages. `exchange` swaps them without a copy; each slot is one use of its storage. */
 export class Slots<T> {
   readonly #storages: Storages<T>;
   readonly #byName: Map<string, Stored<T>>;
@@ -16,7 +16,7 @@ export class Slots<T> {
     return new Slots(storages, await storages.uploadAll(Object.entries(values)));
   }
 
-  /** The committed storage; valid until the next commit unless the caller shares it. */
+  /** The committed storage. The next commit drops it; add a use to keep it longer. */
   current(name: string): Stored<T> {
     const slot = this.#byName.get(name);
     if (slot === undefined) throw new Error(`internal: the state has no slot ${name}`);
@@ -56,6 +56,6 @@ export const slotFunctions = <T>(storages: Storages<T>): StateFunctions<Slots<T>
   read: (slots, names) => slots.read(names),
   write: async (slots, values) => slots.exchange(await storages.uploadAll(Object.entries(values))),
   release: (slots) => slots.release(),
-  // The pool counts them.
+  // The storage pool counts the bytes.
   bytes: () => 0,
 });

@@ -19,7 +19,7 @@ export class StateTypes {
     this.byName = Object.freeze(Object.fromEntries(types));
   }
 
-  /** The slots to read, each once; by default all of them. @throws MP_INVALID_ARGUMENT */
+  /** The slots to read, without repetition; by default all slots. @throws MP_INVALID_ARGUMENT */
   reading(names: readonly string[] = Object.keys(this.byName)): readonly string[] {
     if (!Array.isArray(names)) {
       throw invalid(`state: takes a list of names, got ${shown(names)}`);

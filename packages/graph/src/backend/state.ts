@@ -15,7 +15,7 @@ export interface StateParts<S> {
   readonly functions: StateFunctions<S>;
   readonly types: StateTypes;
   readonly kept: S;
-  /** The groups of slots that `create` got. */
+  /** The groups of slots that `createState` was given as `adjacent`. */
   readonly adjacent: readonly (readonly string[])[];
   readonly isConstant: boolean;
   readonly onDispose: (state: DefinedState<S>) => void;
@@ -28,7 +28,7 @@ export class DefinedState<S> implements State {
   /** Present only if the backend's author wrote the hook. */
   readonly inPlace?: NonNullable<State["inPlace"]>;
   readonly #parts: StateParts<S>;
-  /** Pending compilations for the state; it is not released before they settle. */
+  /** Pending compilations for the state, which is not released before they settle. */
   readonly #compiling = new Set<Promise<unknown>>();
   /** Functions that end the programs compiled for the state. */
   readonly #programs = new Set<() => void>();
@@ -45,7 +45,7 @@ export class DefinedState<S> implements State {
     return this.#parts.types.byName;
   }
 
-  /** Whether nothing ever writes the state. */
+  /** True if the state never changes. */
   get isConstant(): boolean {
     return this.#parts.isConstant;
   }
@@ -54,7 +54,7 @@ export class DefinedState<S> implements State {
     return this.#disposal !== undefined;
   }
 
-  /** The engine's own state, to pass to its hooks. */
+  /** The state that the hook `create` returned, to pass to the other hooks. */
   get kept(): S {
     return this.#parts.kept;
   }
@@ -111,7 +111,7 @@ export class DefinedState<S> implements State {
     return () => void this.#programs.delete(end);
   }
 
-  /** The wanted values of what a hook returned. @throws Error for a slot that is missing or of another type */
+  /** Picks the wanted slots from a hook's result. @throws Error for a slot that is missing or of another type */
   #checked(wanted: readonly string[], values: Named<HostTensor>): Named<HostTensor> {
     if (typeof values !== "object" || values === null)
       throw new Error(`it gave ${shown(values)} in place of values by slot`);

@@ -1,6 +1,6 @@
 /**
- * Counts the uses of storages by identity and releases each after its last. A value, a handle, a state slot and a
- * constant are one use each, so passing a storage on never copies it.
+ * Counts the uses of storages by identity and releases each storage after its last use. A value, a handle, a state
+ * slot and a constant are one use each, so passing a storage on never copies it.
  */
 export class StoragePool<T> {
   readonly #entries = new Map<T, { uses: number; readonly bytes: number }>();
@@ -16,7 +16,7 @@ export class StoragePool<T> {
     return this.#bytes;
   }
 
-  /** Adds one use. `bytes` counts only for the first use: a view in another dtype is the same memory. */
+  /** Adds one use. `bytes` counts only for the first use, because a view in another dtype is the same memory. */
   retain(data: T, bytes: number): T {
     const entry = this.#entries.get(data);
     if (entry === undefined) {
@@ -28,7 +28,7 @@ export class StoragePool<T> {
     return data;
   }
 
-  /** One more use of a storage that is in use. */
+  /** Adds one use to a storage that is in use. */
   share(data: T): T {
     return this.retain(data, 0);
   }

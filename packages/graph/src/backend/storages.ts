@@ -16,7 +16,7 @@ export interface Stored<T> extends ValueType {
   readonly data: T;
 }
 
-/** Changes the bytes of a bool tensor to 0 and 1, since a user's may be any byte. */
+/** Changes the bytes of a bool tensor to 0 and 1; users may pass any byte for true. */
 export function withTruths(tensor: HostTensor): HostTensor {
   if (tensor.dtype !== "bool" || tensor.data.every((byte) => byte <= 1)) return tensor;
   return { ...tensor, data: tensor.data.map((byte) => (byte === 0 ? 0 : 1)) };
@@ -53,7 +53,7 @@ export class Storages<T> {
     this.pool = new StoragePool((data) => this.attempt("release", () => functions.release?.(data)));
   }
 
-  /** A storage of the tensor's data, with one use. Runs synchronously up to the author's first promise. */
+  /** Stores the tensor's data, with one use. Runs synchronously up to the author's first promise. */
   async upload(tensor: HostTensor): Promise<T> {
     try {
       const uploaded = this.#functions.upload(withTruths(tensor));
@@ -81,7 +81,7 @@ export class Storages<T> {
     throw failed.reason;
   }
 
-  /** Copies a storage to the host and keeps it in use until then. */
+  /** Copies a storage to the host, and keeps the storage in use until the copy is made. */
   async download({ data, dtype, shape }: Stored<T>): Promise<HostTensor> {
     this.pool.share(data);
     try {
@@ -91,9 +91,7 @@ export class Storages<T> {
     }
   }
 
-  /**
-   * A host copy of a storage, which must stay in use meanwhile; a promise only if the author's `download` returns one.
-   */
+  /** Copies a storage to the host; the caller keeps it in use meanwhile. Returns a promise only if `download` does. */
   copy(data: T, type: ValueType): Awaitable<HostTensor> {
     const fail = (error: unknown): never => {
       throw this.failure("download", error);
@@ -110,7 +108,7 @@ export class Storages<T> {
     }
   }
 
-  /** Counts a storage that the author's code made, or another use of one that it returned again. */
+  /** Adds one use to a storage that the author's code returned, new or already in use. */
   retain(data: T, { dtype, shape }: ValueType): Stored<T> {
     this.pool.retain(data, this.#sizeOf(data, { dtype, shape }));
     return { dtype, shape, data };
@@ -121,7 +119,7 @@ export class Storages<T> {
     callAll(Array.from(uses, (data) => () => this.pool.drop(data)));
   }
 
-  /** Calls a hook; what it throws or rejects with is wrapped. */
+  /** Calls a hook and wraps the error that it throws or rejects with. */
   attempt<R>(what: string, hook: () => R): R {
     const wrap = (error: unknown): never => {
       throw this.failure(what, error);

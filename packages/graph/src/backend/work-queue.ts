@@ -1,11 +1,11 @@
 /**
- * Runs pieces of work one after another, in the order in which they were pushed; a failure does not stop the others.
+ * Runs pieces of work one after another, in the order in which they were pushed; a failure does not stop later work.
  */
 export class WorkQueue {
   #tail: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  /** Whether nothing runs or waits; work pushed now runs next. */
+  /** True if the queue is idle, so that work pushed now runs next. */
   get isIdle(): boolean {
     return this.#waiting === 0;
   }

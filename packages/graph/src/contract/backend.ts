@@ -1,12 +1,12 @@
 /**
- * The interface between core and engines. A backend gets valid, closed graphs whose nodes are in execution order, and
- * keeps the state on the device. It decides nothing: whether a step commits is an output of the graph.
+ * The interface between core and engines. A backend gets valid, self-contained graphs whose nodes are in execution
+ * order, and keeps the state on the device. It decides nothing: whether a step commits is an output of the graph.
  */
 import type { Graph, ValueType } from "../graph/graph.js";
 import type { HostTensor } from "../host/host-tensor.js";
 import type { BackendManifest } from "./manifest.js";
 
-/** A degradation that does not stop the run, as data. It is shown to the user once; the library does not print it. */
+/** A degradation that does not stop the run. Show it to the user once; the library does not print it. */
 export interface BackendWarning {
   readonly type: "emulated" | "fallback" | "performance";
   readonly message: string;
@@ -19,24 +19,24 @@ export interface Handle extends ValueType {
 }
 
 /**
- * Named tensors that live in the engine between runs and are shared by every executable compiled for them:
- * train, accumulate, evaluate, each for several batch shapes.
+ * Named tensors that live in the engine between runs and are shared by every executable compiled for the state: train,
+ * accumulate, evaluate, each for several batch shapes.
  */
 export interface State {
   readonly types: Readonly<Record<string, ValueType>>;
   /**
-   * Copies of the committed values, in the order of `names`; all of them by default, in the order of `createState`. Names
-   * that are integers come first, as in every object.
+   * Copies of the committed values, in the order of `names`; by default all values, in the order passed to
+   * `createState`. Names that look like integers come first, as in every object.
    */
   read(names?: readonly string[]): Promise<Readonly<Record<string, HostTensor>>>;
   /**
-   * Replaces the named values: all of them, or none when one does not fit. @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH,
-   * MP_INVALID_ARGUMENT for a constant state
+   * Replaces the named values: all of them, or none if a value does not fit. @throws MP_SHAPE_MISMATCH,
+   * MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT for a constant state
    */
   write(values: Readonly<Record<string, HostTensor>>): Promise<void>;
   /**
    * Calls `change` with the engine's own memory of these slots, which are one group of `adjacent`. The array holds
-   * their committed values in the group's order, each from a multiple of 64 bytes on, with arbitrary numbers in the
+   * their committed values in the group's order, each from a multiple of 64 bytes on, with arbitrary values in the
    * gaps. The call waits its turn, and nothing else uses the state until the promise of `change` settles; do not use
    * the array after that. If `change` fails, what it has written stays. Present if the engine's memory is the host's.
    * @throws MP_INVALID_ARGUMENT for slots that are not such a group, or a constant state
@@ -53,14 +53,13 @@ export interface StateOptions {
    */
   readonly adjacent?: readonly (readonly string[])[];
   /**
-   * Whether the values never change: nothing writes them, and no output replaces a slot. An engine may then compute
-   * with them at compilation, so that the rounding of results may differ from that with a changing state. Default
-   * false.
+   * Whether the values never change: nothing writes them, and no output replaces a slot. An engine may then fold them
+   * at compilation, and so round results differently than with a changing state. Default false.
    */
   readonly constant?: boolean;
 }
 
-/** Binds a graph input to a slot of the state and says which output replaces it, and when. */
+/** Binds a graph input to a slot of the state, and says which output replaces the slot, and when. */
 export interface StateBinding {
   readonly slot: string;
   readonly input: string;
@@ -73,9 +72,9 @@ export interface StateBinding {
 export interface CompileOptions {
   /** The state that the executable reads and updates; default none. */
   readonly state?: State;
-  /** Which inputs and outputs are entries of that state; default none. */
+  /** The inputs that read slots of that state, and the outputs that replace slots; default none. */
   readonly bindings?: readonly StateBinding[];
-  /** Name of the bool scalar output that decides the `when-applied` group. */
+  /** Name of the bool scalar output that decides whether the `when-applied` slots are replaced. */
   readonly applied?: string;
 }
 
@@ -135,11 +134,11 @@ export interface Backend {
   download(handle: Handle): Promise<HostTensor>;
   /**
    * Lets a batch hold the engine library's own tensors. Called synchronously at every step for each leaf of a batch
-   * that core does not recognize: an instance of a class that is not an array. Returns what `run` takes in its place,
-   * or undefined if the value is not the engine's. It does not copy and does not count in `stats`. The caller owns the
-   * value: keep it unchanged until the call that got it resolves, then free it. Core does not dispose of it. Present if
-   * the manifest declares `adopt`. @throws MP_DISPOSED for a tensor that has been disposed, MP_UNSUPPORTED for a dtype
-   * that the engine lacks
+   * that core does not recognize: an instance of a class that is not an array. Returns the input that `run` takes in
+   * place of the leaf, or undefined if the engine does not know the value. Adopting does not copy, and does not count
+   * in `stats`. The caller owns the value: keep it unchanged until the call that it was passed to resolves, then free
+   * it. Core does not dispose of it. Present if the manifest declares `adopt`. @throws MP_DISPOSED for a tensor that
+   * has been disposed, MP_UNSUPPORTED for a dtype that the engine lacks
    */
   adopt?(value: object): RunInput | undefined;
   stats(): BackendStats;

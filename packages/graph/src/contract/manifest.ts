@@ -1,17 +1,17 @@
 /**
- * The declaration of a backend: plain data, total over dtypes and operators, with a reason wherever something is
- * unsupported. Core lowers graphs by it, users read it, and the conformance suite tests the backend against it.
+ * The declaration of a backend: plain data, with an entry for each dtype and operator, and the reason if unsupported.
+ * Core lowers graphs by the manifest, users read it, and the conformance suite tests the backend against it.
  */
 import type { ComputeDType, DType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 
-/** The reason is required; users see it. */
+/** Supported, or unsupported for a reason that users see. */
 export type Support<T = true> = T | { readonly unsupported: string };
 
 export type Nativeness = "native" | "emulated";
 
 export interface DTypeSupport {
-  /** The dtype that stores a tensor of this dtype in the engine: f32 for f16 emulated in f32, i32 for i64 on a GPU without it. */
+  /** The dtype in the engine's memory: f32 for an emulated f16, i32 for i64 on a GPU that lacks i64. */
   readonly storage: DType;
   /**
    * `emulated`: exact results of this dtype, computed in another dtype; never faster. An i64 stored as i32 is exact
@@ -29,7 +29,7 @@ export interface OpTolerance {
   readonly bf16: Ulp;
 }
 
-/** The accumulator dtype of sums in a float dtype: f16 with an f32 accumulator rounds once, at the end. */
+/** The dtype that sums accumulate in, by operand dtype: f16 terms in an f32 accumulator round once, at the end. */
 export type Accumulators = Readonly<Record<ComputeDType, ComputeDType>>;
 
 export interface Accumulation {
@@ -51,7 +51,7 @@ export interface BackendManifest {
   readonly subnormals: Readonly<Record<ComputeDType, "preserve" | "flush">>;
   /** The result of a cast beyond the largest finite value. */
   readonly overflow: Readonly<Record<ComputeDType, "infinity" | "saturate">>;
-  /** For each op, the dtypes that compile, of its first floating operand or else of its first operand. */
+  /** Per op, the supported dtypes of its first floating operand or, if it has none, of its first operand. */
   readonly ops: Readonly<Record<Op, Support<readonly DType[]>>>;
   readonly tolerance: Readonly<Partial<Record<Op, OpTolerance>> & { readonly default: OpTolerance }>;
   /** Whether the same graph and inputs give the same bits in every run. */
@@ -68,10 +68,10 @@ export interface BackendManifest {
    */
   readonly nextState?: "from-the-start" | "as-computed";
   /**
-   * What happens to the state if the engine fails during a run, for example for want of memory. `keep-state` (default):
-   * every slot is as it was. `lose-state`: the state may be lost, because the engine overwrites it in place; every later
-   * use of it throws MP_BACKEND_FAILED. If the data are at fault, as with an index out of range, every engine keeps the
-   * state.
+   * What happens to the state if the engine fails during a run, for example for lack of memory. `keep-state` (default):
+   * every slot is as it was. `lose-state`: the state may be lost, because the engine overwrites it in place; every
+   * later use of it throws MP_BACKEND_FAILED. If the data are at fault, as with an index out of range, every engine
+   * keeps the state.
    */
   readonly failedRuns?: "keep-state" | "lose-state";
   /**
@@ -80,9 +80,9 @@ export interface BackendManifest {
    */
   readonly intermediates?: "freed" | "kept-for-its-shape";
   /**
-   * Whether a result of a convolution, its transpose or its gradients is non-finite exactly where IEEE 754 makes it so
-   * from its terms, including products with zeros of the padding. Default: supported. If unsupported, a result is still
-   * non-finite where one of its terms is, padding aside; other results may be NaN.
+   * Whether a result of a convolution, its transpose or its gradients is non-finite exactly where IEEE 754 makes the
+   * sum of its terms non-finite; products with padding zeros are terms, too. Default: supported. If unsupported, a
+   * result is still non-finite where one of its terms is, padding aside; other results may be NaN.
    */
   readonly nonFiniteConvolution?: Support;
   /**
@@ -92,7 +92,7 @@ export interface BackendManifest {
   readonly adopt?: Support;
 }
 
-/** Returns the manifest with its literal types and checks that it is total. */
+/** Returns the manifest with its literal types; the compiler checks that no entry is missing. */
 export function defineManifest<const M extends BackendManifest>(manifest: M): M {
   return manifest;
 }

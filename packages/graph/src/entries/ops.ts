@@ -130,6 +130,7 @@ export {
   type ResizeOptions,
   resize,
 } from "../trace/ops/resize.js";
+export { silu } from "../trace/ops/silu.js";
 export { constant, literal, range } from "../trace/ops/source.js";
 // Elementwise
 export {

@@ -1,6 +1,6 @@
 // Conversions between numbers and the bits of narrow floats. Encoding works on f32 bits: rebias the exponent,
-// add half of what is dropped, shift; a carry into the exponent gives the correct result. Doubles are first rounded to
-// the format (once), so the f32 step is exact.
+// add half of the dropped bits, shift; a carry into the exponent gives the correct result. Doubles are first rounded
+// to the format (once), so the f32 step is exact.
 import { bytesPerElement, type FloatDType, floatFormats, type HostArrays } from "../dtype.js";
 import { MpError } from "../errors.js";
 import {
@@ -17,8 +17,8 @@ const float = new Float32Array(1);
 const floatBits = new Int32Array(float.buffer);
 
 /**
- * Bits of the value of that format nearest to `x` (see `roundTo`), as a non-negative integer. Every NaN becomes
- * the positive quiet NaN: f32 0x7fc00000, f16 0x7e00, bf16 0x7fc0, f8e4m3 0x7f, f8e5m2 0x7e.
+ * Bits of the format's value that is nearest to `x` (see `roundTo`), as a non-negative integer. Every NaN becomes the
+ * positive quiet NaN: f32 0x7fc00000, f16 0x7e00, bf16 0x7fc0, f8e4m3 0x7f, f8e5m2 0x7e.
  */
 export function encode(dtype: FloatDType, x: number): number {
   if (dtype === "f32") {
@@ -31,7 +31,7 @@ export function encode(dtype: FloatDType, x: number): number {
   return encodeNumber(formatRules[dtype], floatBits[0] as number, rounded);
 }
 
-/** `bits` are those of the f32 number `value`; both are passed because callers hold both. */
+/** Encodes `value`; `bits` are its f32 bits, which both callers have already. */
 function encodeNumber(rule: FormatRule, bits: number, value: number): number {
   const magnitude = bits & 0x7fffffff;
   const sign = (bits & 0x80000000) >>> rule.signShift;
@@ -47,7 +47,7 @@ function encodeNumber(rule: FormatRule, bits: number, value: number): number {
 }
 
 /**
- * The number that those bits encode; exact in every format.
+ * The number that `bits` encode; exact in every format.
  * @throws MP_OUT_OF_RANGE for bits that are not an unsigned integer of the format's width
  */
 export function decode(dtype: FloatDType, bits: number): number {
@@ -90,7 +90,7 @@ function decodeNumber(dtype: NarrowDType, bits: number): number {
   return sign * (2 ** fractionBits + fraction) * unit * 2 ** (exponent - 1);
 }
 
-/** Applies `encode` to an array, into new host storage. For f32 it is a copy (one rounding from f64). */
+/** Encodes an array into new host storage. For f32, copies f32 numbers and rounds f64 numbers once. */
 export function encodeArray<D extends FloatDType>(
   dtype: D,
   source: Float32Array | Float64Array,

@@ -13,7 +13,7 @@ export interface FormatRule {
   readonly minExponentOfF64: number;
   /** Smallest double that no longer rounds to a finite value. */
   readonly overflowsFrom: number;
-  /** The result of an overflow: Infinity, or NaN in a format without it. */
+  /** The result of an overflow: infinity, or NaN in a format without infinity. */
   readonly overflow: number;
   /** f32 fraction bits that the format lacks. */
   readonly dropped: number;
@@ -22,7 +22,7 @@ export interface FormatRule {
   readonly overflowBits: number;
   /** The f32 exponent bias minus the format's, shifted to the position of the f32 exponent. */
   readonly rebias: number;
-  /** Adding it to a magnitude below the smallest normal and subtracting it again rounds to the subnormals' spacing. */
+  /** Adding this to a magnitude below the smallest normal, then subtracting it, rounds to the subnormals' spacing. */
   readonly subnormalAnchor: number;
   readonly perMinSubnormal: number;
   readonly signShift: number;

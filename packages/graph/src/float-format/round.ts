@@ -1,4 +1,4 @@
-// Rounding to nearest, ties to even, subnormals kept, by one f64 addition: a number C of exponent k has spacing
+// Rounds to nearest, ties to even, and keeps subnormals, by one f64 addition. A number C of exponent k has spacing
 // 2^(k-52), so (x + C) - C is x rounded to that spacing. C is chosen from x's exponent, so there is a single rounding
 // from f64; going through f32 would round twice (1 + 2^-11 + 2^-40 to f16).
 import type { FloatDType } from "../dtype.js";
@@ -10,7 +10,7 @@ const words = new Uint32Array(double.buffer);
 const HIGH = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? 1 : 0;
 
 /**
- * The value of that format nearest to the double `x`, ties to even. Overflow gives infinity; in f8e4m3, which has no
+ * The value of the format nearest to the double `x`, ties to even. Overflow gives infinity; in f8e4m3, which has no
  * infinity and does not saturate here, it gives NaN: 464 is the last value that rounds to 448. The sign of zero is
  * kept.
  */
@@ -68,7 +68,7 @@ function roundToF32(source: Float32Array | Float64Array, out: Float32Array | Flo
   for (let i = 0; i < source.length; i++) out[i] = Math.fround(source[i] as number);
 }
 
-/** On f32 bits a carry out of the fraction increments the exponent, which is the correct rounding up. */
+/** Rounds f32 bits; a carry out of the fraction increments the exponent, which is the correct rounding up. */
 function roundF32Bits(rule: FormatRule, source: Float32Array, out: Float32Array): void {
   const from = new Int32Array(source.buffer, source.byteOffset, source.length);
   const to = new Int32Array(out.buffer, out.byteOffset, out.length);

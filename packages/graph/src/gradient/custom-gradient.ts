@@ -14,7 +14,7 @@ import { currentBuilder, originHere, traceInto } from "../trace/trace.js";
 import { leavesOf, type MapLeaves, mapTree, rebuildTree } from "../tree.js";
 import { gradientDType } from "./rules/rule.js";
 
-/** The values of a call, as the rule of its gradient reads them. */
+/** The values of one call that its gradient rule reads. */
 interface Call<A, Y> {
   readonly inputs: A;
   readonly result: Y;
@@ -24,7 +24,7 @@ interface CallWithResiduals<A, Y, R> extends Call<A, Y> {
   readonly residuals: R;
 }
 
-/** A tree of cotangents for each input, like the input; undefined or null means none. */
+/** For each input, a tree of cotangents in the input's structure; undefined or null means no cotangent. */
 type CotangentsOf<A extends readonly unknown[]> = {
   readonly [K in keyof A]: MapLeaves<A[K], Tensor, Cotangent> | undefined | null;
 };
@@ -37,15 +37,14 @@ interface CustomGradientOptions {
 
 /**
  * Gives a function a gradient of your own, like `jax.custom_vjp`, `tf.custom_gradient` and `torch.autograd.Function`.
- * The rule gets the cotangents of the result, a tree like the result, and returns a list of one cotangent for each
- * input, of its shape and dtype (f32 for f8). Undefined or null in its place, or in that of a whole tree, says that
- * there is none; integers never have one. The rule is traced with the function and may use any operator, so that
- * gradients have gradients. Values that it reads are kept, or recomputed under `remat`. Residuals are values of the
- * function that the rule needs besides inputs and result; in a gradient of the gradient they are differentiated as the
- * function computed them.
+ * The rule gets the cotangents of the result, a tree like the result, and returns a list of one cotangent per input, in
+ * the input's shape and dtype (f32 for f8). Return undefined or null for an input without a cotangent, which may be a
+ * tree; integers never have one. The rule is traced with the function and may use any operator, so that
+ * the gradient can be differentiated, too. Values that the rule reads are kept, or recomputed under `remat`. Residuals
+ * are values of the function that the rule needs besides inputs and result; second derivatives pass through them.
  *
  * A casting policy changes the dtypes of the function, but not of the rule, which stays as written: cast in the rule
- * where you want a half. Tensors from outside that the function closes over are constants.
+ * where you want a half dtype. Tensors from outside that the function closes over are constants.
  * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for cotangents that do not match the inputs;
  *   MP_NOT_DIFFERENTIABLE for a gradient with respect to a tensor that the function closes over
  * @example
@@ -84,13 +83,13 @@ export function customGradient<A extends readonly TensorTree[], Y extends Tensor
     }
     const builder = currentBuilder("customGradient");
     const valueIn = (tensor: Tensor): Value => Tensor.valueIn(tensor, builder, "customGradient");
-    // Copies, so that a tensor which the function reads other than through its inputs counts as closed over.
+    // Copies the inputs, so that a tensor that the function also closes over counts as closed over.
     const inputs = mapTree(passed, isTensor, identity, "customGradient: the inputs") as unknown as A;
     const given = leavesOf(inputs, isTensor, "customGradient: the inputs");
     const x = given.map(([, leaf]) => valueIn(leaf));
     const start = builder.nodes.length;
     const [returned, residuals] = checkReturned(fn(...inputs), hasResiduals === true);
-    // Copies, since a result that is also an input has another gradient.
+    // Copies the results, since a result that is also an input needs a gradient of its own.
     const result = mapTree(returned, isTensor, identity, "customGradient: the result") as unknown as Y;
     const y = tensorsOf(result);
     if (y.length === 0) throw invalid("the function must return a tensor or a tree of tensors, got none");
@@ -148,7 +147,7 @@ function findOutside(nodes: readonly AnyNode[], inputs: readonly Value[]): reado
 }
 
 /**
- * Removes the inputs that the rule does not read. Returns the rest of the rule, with the cotangents (`count` inputs
+ * Removes the inputs that the rule does not read. Returns the remaining rule, with the cotangents (`count` inputs
  * from `first` on) moved to the end, and the values of its other inputs.
  */
 function onlyRead(
@@ -204,7 +203,7 @@ function checkCotangents(
   return cotangents;
 }
 
-/** The path of the cotangent for a leaf: the leaf's own, or that of its input if the whole input has none. */
+/** The path of the cotangent given for a leaf: the leaf's path, or its input's if that is given as a whole. */
 function findPlace(path: string, found: ReadonlyMap<string, Cotangent>): string | undefined {
   if (found.has(path)) return path;
   const [input = ""] = path.split("/");

@@ -3,20 +3,20 @@ import type { GraphBuilder } from "../graph/build/builder.js";
 import { type AnyNode, type Graph, isNode, type Origin, producers, type Value } from "../graph/graph.js";
 import { customRules } from "./rules/custom.js";
 
-/** A checkpoint segment whose backward pass has begun. */
+/** A `remat` segment (a part of the forward pass that is recomputed) whose backward pass has begun. */
 interface Segment {
-  /** The gradient that arrived first: nothing is recomputed before it exists. */
+  /** The gradient that arrived first; no value of the segment is recomputed before this gradient exists. */
   readonly gate: Value;
-  /** Recomputed copies, and the gated counterparts of outside values that the segment reads. */
+  /** Maps a forward value to its recomputed copy, or a value from outside that the segment reads to its barrier. */
   readonly copies: Map<Value, Value>;
 }
 
 /**
- * The values of a forward pass that backward rules read: its own values, or, for a rule of a node inside a checkpoint
- * segment, copies of that segment's values. Copies are made on demand, in forward order, from the segment's outer
- * inputs behind `Barrier(input, gate)`, so that neither common subexpressions nor an engine can find them equal to the
- * forward nodes. Parameters kept in a half are widened again in the same way, inside and outside of segments, so that
- * their f32 copies do not stay in memory from the forward pass to the backward pass.
+ * The values of a forward pass that backward rules read. Rules of nodes in a `remat` segment read copies of
+ * the segment's values; other rules read the originals. Copies are made on demand, in forward order, and read
+ * the segment's inputs through `Barrier(input, gate)`, so that neither common-subexpression elimination nor
+ * an engine merges them with forward nodes. In the same way, parameters kept in a half dtype are widened
+ * again, in all rules, so that their first f32 copies need not stay in memory until the backward pass.
  */
 export class ForwardValues {
   readonly #builder: GraphBuilder;
@@ -28,11 +28,11 @@ export class ForwardValues {
   readonly #rules: ReadonlyMap<Value, AnyNode>;
   /** Keyed by segment number; copies of a widened parameter outside of segments are keyed by the parameter. */
   readonly #segments = new Map<number | Value, Segment>();
-  /** Parameters kept in a half. */
+  /** Parameters kept in a half dtype. */
   readonly #halves: ReadonlySet<Value>;
   readonly #enclosing: number | undefined;
 
-  /** `counterparts` maps values of the graph to the builder's; `origins` gives the origin of nodes made for a node. */
+  /** `counterparts` maps the graph's values to the builder's; `origins` gives the origin of backward nodes. */
   constructor(
     builder: GraphBuilder,
     graph: Graph,
@@ -57,7 +57,9 @@ export class ForwardValues {
     return this.#producers.get(value);
   }
 
-  /** Returns the builder's value for `value`, to be read by the rule of `reader`, which uses the gradient `gate`. */
+  /**
+   * Returns the builder's value for `value` in the rule of `reader`. A recomputed copy waits for the gradient `gate`.
+   */
   read(value: Value, reader: AnyNode, gate: Value): Value {
     const segment = this.#segmentOf(reader);
     if (!this.#halves.has(value) && !this.#isInside(value, segment)) return this.#counterpart(value);
@@ -70,13 +72,13 @@ export class ForwardValues {
     return expectKnown(begun.copies, value);
   }
 
-  /** The node's segment, unless it encloses the whole differentiated function and so is not recomputed here. */
+  /** The node's segment; undefined if it encloses the whole differentiated function, which is not recomputed here. */
   #segmentOf(node: AnyNode): number | undefined {
     const { segment } = node.origin;
     return segment === this.#enclosing ? undefined : segment;
   }
 
-  /** Whether the value is recomputed: it is in the segment, or is a parameter widened from a half. */
+  /** Whether the value is recomputed: it is in the segment, or is a parameter widened from a half dtype. */
   #isInside(value: Value, segment: number | undefined): boolean {
     const node = this.#producers.get(value);
     if (node === undefined) return false;
@@ -117,7 +119,7 @@ export class ForwardValues {
     }
   }
 
-  /** The value behind a barrier. Constants need none: engines hold them anyway. */
+  /** Puts a value behind a barrier. Constants need no barrier, because engines keep them in memory. */
   #gated(value: Value, reader: AnyNode, gate: Value): Value {
     return this.#isConstant(value)
       ? this.#counterpart(value)

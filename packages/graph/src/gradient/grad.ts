@@ -15,20 +15,25 @@ import { saveResiduals } from "./save-residuals.js";
 
 export interface GradOptions {
   /**
-   * dL/dL, a floating scalar: the loss scale. Cast to the loss's dtype, so an f16 loss takes scales up to 65504
-   * only; default 1.
+   * The loss scale: the initial gradient of the loss, a floating scalar. It is cast to the loss's dtype, so for an f16
+   * loss it must be at most 65504. Default 1.
    */
   readonly seed?: Tensor;
   /** Called with the leaves that get zeros because no gradient reaches them, each time the function is traced. */
   readonly onUnreached?: (unreached: UnreachedLeaves) => void;
+  /**
+   * An entry of the first argument whose leaves are no parameters: a `customGradient` returns a number for each use of
+   * such a leaf, and their maximum, not their sum, is the leaf's gradient.
+   */
+  readonly maximumOf?: string;
 }
 
-/** Leaves that the loss does not depend on, or only through ops without a gradient. */
+/** Leaves that the loss does not depend on, or depends on only through ops without a gradient. */
 export interface UnreachedLeaves {
   readonly paths: readonly string[];
-  /** Whether no leaf is reached at all. */
+  /** True if no gradient reaches any leaf. */
   readonly isAll: boolean;
-  /** The operators that cut the leaves' paths to the loss; empty if the loss does not depend on the leaves. */
+  /** The operators that stop gradients between the loss and the leaves; empty if the loss depends on no leaf. */
   readonly cuts: readonly GradientCut[];
   /** The user's line that made the loss. */
   readonly line: string | undefined;
@@ -41,7 +46,7 @@ export interface AuxOptions extends GradOptions {
 
 export interface ValueAndGradients<P> {
   readonly value: Tensor;
-  /** The first argument's tree; each leaf in its own shape and dtype. */
+  /** A tree like the first argument; each gradient has its leaf's shape and dtype. */
   readonly gradients: P;
 }
 
@@ -70,7 +75,12 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
   fn: (parameters: P, ...rest: A) => Returned,
   options: GradOptions & { readonly hasAux?: boolean } = {},
 ): (parameters: P, ...rest: A) => ValueAndGradients<P> & { readonly aux?: unknown } {
-  checkOptions("valueAndGrad", options, { seed: true, onUnreached: true, hasAux: true });
+  checkOptions("valueAndGrad", options, {
+    seed: true,
+    onUnreached: true,
+    maximumOf: true,
+    hasAux: true,
+  });
   return (parameters, ...rest) => {
     const builder = currentBuilder("valueAndGrad");
     const leaves = leavesOf(parameters, isTensor, "valueAndGrad");
@@ -96,18 +106,23 @@ export function valueAndGrad<P, A extends readonly unknown[]>(
         options.seed === undefined ? literal(1, loss.dtype) : cast(scalarSeed(options.seed), loss.dtype),
       ),
     );
+    const isIn = (path: string): boolean => path.split("/")[0] === options.maximumOf;
     const gradients = emitGradient(builder, {
+      maxima: new Set(wrt.filter((_, index) => isIn(leaves[index]?.[0] ?? ""))),
       graph: traced.graph,
       values,
       names,
       seeds: [[loss, Tensor.valueIn(seed, builder, "seed")]],
       wrt,
     });
-    const unreached = leaves.flatMap(([path], index) => (gradients[index]?.isReached === true ? [] : [path]));
+    const differentiated = leaves.filter(([path]) => !isIn(path));
+    const unreached = leaves.flatMap(([path], index) =>
+      gradients[index]?.isReached === true || isIn(path) ? [] : [path],
+    );
     if (unreached.length > 0) {
       options.onUnreached?.({
         paths: unreached,
-        isAll: unreached.length === leaves.length,
+        isAll: unreached.length === differentiated.length,
         cuts: gradientCuts(
           traced.graph,
           loss,

@@ -5,7 +5,7 @@ import { customGradientRule, customResults, customRules } from "./rules/custom.j
 import { gradientRules } from "./rules/gradient-rules.js";
 import type { GradientRow } from "./rules/rule.js";
 
-/** The point at which a path from a parameter to the loss lets no gradient through. */
+/** A node that stops gradients on a path from a parameter to the loss. */
 export interface GradientCut {
   readonly op: Op;
   readonly node: string;
@@ -25,7 +25,7 @@ export function gradientRow(node: AnyNode): GradientRow<Op> {
 }
 
 /**
- * Values that depend on `wrt` through floats and through ops whose gradient is not zero. A function with a custom
+ * Values that depend on `wrt` along a path of floats and of ops whose gradient is not zero. A function with a custom
  * gradient passes the dependence from its inputs to its results.
  */
 export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Value> {
@@ -49,7 +49,7 @@ export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Va
   return active;
 }
 
-/** The nodes that the loss depends on and that gradients of `wrt` would have to go through, but cannot. */
+/** The nodes between `wrt` and the loss that stop gradients. */
 export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): readonly GradientCut[] {
   const active = activeValues(graph, wrt);
   const needed = findAncestors(graph, loss);

@@ -1,7 +1,7 @@
 /**
- * Reverse-mode differentiation, graph to graph. Backward nodes are appended in the reverse order of the forward
- * nodes; the rule of a node is emitted once the gradient of its output is complete. Contributions to a value are
- * summed as they come, so that no more than two are alive. Only nodes between `wrt` and the loss are visited.
+ * Reverse-mode differentiation, graph to graph. Backward nodes are appended in the reverse order of the forward nodes;
+ * the rule of a node is emitted once the gradient of its output is complete. Contributions to a gradient are summed as
+ * they come, so that no more than two contributions are alive. Only nodes between `wrt` and the loss are visited.
  */
 import { MpError } from "../errors.js";
 import type { Op } from "../graph/attributes.js";
@@ -9,7 +9,7 @@ import type { GraphBuilder } from "../graph/build/builder.js";
 import { formatType } from "../graph/format-type.js";
 import { type AnyNode, isNode, type Origin, type Value } from "../graph/graph.js";
 import { sameShape } from "../shape.js";
-import { add } from "../trace/ops/binary.js";
+import { add, maximum } from "../trace/ops/binary.js";
 import { Tensor } from "../trace/tensor.js";
 import { withBuilder, withoutLines } from "../trace/trace.js";
 import { ForwardValues } from "./forward-values.js";
@@ -19,7 +19,7 @@ import type { EmittedGradient, GradientRequest } from "./rules/gradient-request.
 import { type GradientSite, gradientDType, zeroGradient } from "./rules/rule.js";
 
 /**
- * Appends the backward pass to the builder and returns the gradient of each of `wrt`.
+ * Appends the backward pass to the builder and returns the gradient of each value in `wrt`.
  * @throws MP_NOT_DIFFERENTIABLE if the path to the loss contains an op without a gradient, naming it
  */
 export function emitGradient(builder: GraphBuilder, request: GradientRequest): readonly EmittedGradient[] {
@@ -30,7 +30,7 @@ class BackwardPass {
   readonly #builder: GraphBuilder;
   readonly #request: GradientRequest;
   readonly #forward: ForwardValues;
-  /** Values that depend on `wrt` by a path on which gradients flow. */
+  /** Values that depend on `wrt` along a path on which gradients flow. */
   readonly #active: ReadonlySet<Value>;
   readonly #gradients = new Map<Value, Tensor>();
   readonly #wrt: ReadonlySet<Value>;
@@ -78,7 +78,7 @@ class BackwardPass {
     if ("zero" in row) return;
     if ("notDifferentiable" in row) throw notDifferentiable(node, row.notDifferentiable);
     const contributions = row(this.#site(node, gate));
-    // A custom rule consumes the gradients of its results, even those asked for: the nodes that made them get nothing.
+    // A custom rule consumes its results' gradients, even those in `wrt`: the nodes that made the results get none.
     const isConsumed = (result: Value): boolean => node.origin.custom !== undefined || !this.#wrt.has(result);
     for (const result of results) if (isConsumed(result)) this.#gradients.delete(result);
     node.inputs.forEach((input, index) => {
@@ -94,7 +94,8 @@ class BackwardPass {
       );
     }
     const sum = this.#gradients.get(input);
-    this.#gradients.set(input, sum === undefined ? contribution : add(sum, contribution));
+    const combine = this.#request.maxima?.has(input) === true ? maximum : add;
+    this.#gradients.set(input, sum === undefined ? contribution : combine(sum, contribution));
   }
 
   #site(node: AnyNode, gate: Tensor): GradientSite<Op> {
@@ -139,7 +140,7 @@ class BackwardPass {
     };
   }
 
-  /** The forward node's origin without its custom rule, in the segment that encloses the function, if any. */
+  /** The origin of a node's backward nodes; their segment is the one that encloses the whole function, if any. */
   #origin({ name, origin }: AnyNode): Origin {
     const { segment: _left, custom: _rule, ...rest } = origin;
     const { segment } = this.#outer;

@@ -6,8 +6,8 @@ import { activeValues } from "./gradient-cuts.js";
 import { backwardBody } from "./rules/backward-body.js";
 
 /**
- * Makes scans also stack the values that their gradients with respect to `wrt` will read. All values of the graph
- * stay, so the result can replace it; a graph without such scans is returned unchanged.
+ * Makes scans also stack the values that their gradients with respect to `wrt` will read. All values of the graph keep
+ * their identity, so the result can replace the graph; a graph without such scans is returned unchanged.
  * @param saved number of the graph's last outputs that only a gradient reads
  */
 export function saveResiduals(graph: Graph, wrt: Iterable<Value>, saved = 0): Graph {

@@ -1,4 +1,4 @@
-// The allowed values of attributes: one row per name, which means the same in every op that has it.
+// The allowed values of attributes: one row per name. An attribute name has one meaning in all ops.
 import { DTYPES, dtypeHint } from "../dtype.js";
 import { invalid } from "../errors.js";
 import { isHostTensor } from "../host/host-tensor.js";
@@ -83,7 +83,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   outputPadding: integers,
   pads: integers,
   perm: integers,
-  // Of a loss or of a scatter; type inference checks which of them the op allows.
+  // For losses and for scatters; type inference checks which of these values the op allows.
   reduction: oneOf("none", "mean", "sum", "add", "mul", "max", "min"),
   repeats: integers,
   reverse: flag,
@@ -106,7 +106,7 @@ const kinds: Readonly<Record<AttributeName, Kind>> = {
   to: oneOf(...DTYPES),
   transA: flag,
   transB: flag,
-  // Of Pad and of Constant.
+  // For Pad a number, for Constant host data.
   value: {
     says: "must be a number or host data",
     holds: (value) => typeof value === "number" || isHostTensor(value),

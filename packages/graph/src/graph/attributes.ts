@@ -16,8 +16,8 @@ interface Axis {
   readonly axis: number;
 }
 /**
- * The movement of a kernel over the 1 to 3 spatial axes of an operand: one number per axis; `pads` has all begins,
- * then all ends. Pads are never negative; padding contributes nothing.
+ * The movement of a window over the spatial axes of an operand (1 to 3 for convolutions): one number per axis, but
+ * `pads` has all begins, then all ends. Pads are never negative; padding adds nothing to a sum or maximum.
  */
 export interface KernelWindow {
   readonly strides: readonly number[];
@@ -36,7 +36,7 @@ interface Attending {
 /** The window of a pool. */
 export interface PoolingWindow extends KernelWindow {
   readonly kernelShape: readonly number[];
-  /** Whether the last window may extend beyond the end, if it begins before the end. */
+  /** Whether the last window may go beyond the padding, if it begins before the end of x. */
   readonly ceilMode: boolean;
 }
 export type LossReduction = "mean" | "sum" | "none";
@@ -86,7 +86,7 @@ export interface OpAttributes {
   Mul: None;
   Div: None;
   Pow: None;
-  /** False: the result has the sign of the divisor (Python's %), integers only. True: the sign of the dividend. */
+  /** `fmod` false, for integers: the sign is the divisor's (Python's %). `fmod` true, for floats: the dividend's. */
   Mod: { readonly fmod: boolean };
   Min: None;
   Max: None;
@@ -108,20 +108,20 @@ export interface OpAttributes {
 
   /**
    * Sums of products of one or more operands. `equation` names the axes of operands and result in ONNX's grammar; see
-   * einsum-equation.ts. The axes of `...` broadcast, the same number in each operand; letters must agree in size.
-   * Several operands are multiplied in any order, and a letter of only one operand may be summed over first.
+   * einsum-equation.ts. `...` stands for axes that broadcast, the same number in each operand; a letter has one size.
+   * An engine may multiply the operands in any order, and may first sum over a letter that only one operand has.
    */
   Einsum: { readonly equation: string };
 
   // attention
   /**
    * Softmax(scale · Q · Kᵀ + mask) · V over the last two axes. Inputs: query [batch, heads, time, size], key [batch,
-   * keyHeads, keys, size], value [batch, keyHeads, keys, valueSize], optional mask of 2 to 4 axes that broadcast to
-   * [batch, heads, time, keys], the last one not repeated. A bool mask is true where a query attends; a mask in the
-   * queries' dtype or in f32 is added. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`; adjacent
-   * heads share one. `isCausal`: no query attends to a key at a later position, both counted from 0. `softcap` above
-   * 0: scores s become softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and rounded once. A
-   * query that attends to nothing gives 0 and has gradients of 0 (as in ONNX 1.23 and PyTorch).
+   * keyHeads, keys, size], value [batch, keyHeads, keys, valueSize], optional mask of 2 to 4 axes that broadcasts to
+   * [batch, heads, time, keys], only the last axis in full size. A bool mask is true where a query attends; a mask in
+   * the queries' dtype or in f32 is added. Output: [batch, heads, time, valueSize]. `keyHeads` divides `heads`;
+   * adjacent heads share a key head. `isCausal`: no query attends to a key at a later position, both counted from 0.
+   * `softcap` above 0: scores s become softcap · tanh(s / softcap) before the mask. Everything is computed in f32 and
+   * rounded once. A query that attends to nothing gives 0 and has gradients of 0 (as in ONNX 1.23 and PyTorch).
    */
   Attention: Attending;
 
@@ -156,7 +156,7 @@ export interface OpAttributes {
   // pooling
   /** x [N, C, d…]. Padding is ignored; NaN in a window propagates. */
   MaxPool: PoolingWindow;
-  /** x [N, C, d…]. `countIncludePad`: the divisor counts padding, but not what `ceilMode` adds to it. */
+  /** x [N, C, d…]. `countIncludePad`: the divisor counts the padding of `pads`, not what `ceilMode` adds. */
   AveragePool: PoolingWindow & { readonly countIncludePad: boolean };
 
   // normalization and losses
@@ -185,7 +185,7 @@ export interface OpAttributes {
   // movement
   Reshape: { readonly shape: Shape };
   Transpose: { readonly perm: readonly number[] };
-  /** All four have the same length; starts and ends are normalized and clamped as in ONNX, steps are never 0. */
+  /** The four lists have one length; starts and ends are normalized and clamped as in ONNX, steps are never 0. */
   Slice: {
     readonly starts: readonly number[];
     readonly ends: readonly number[];
@@ -217,10 +217,10 @@ export interface OpAttributes {
   /**
    * Runs `body` `length` times, one after the other. Inputs: the first values of the `carries`; then `sequences`
    * tensors [length, …]; then invariants, which are the same in every run. The body has the same inputs in the same
-   * order, but one element of each sequence. Its outputs are the next carries, of the types of the first, then
-   * elements to stack. Outputs: the last carries, then one tensor [length, …] for each stacked output. `reverse` runs
-   * from the last element to the first; stacked elements stay at the position of their run. Only the gradient reads
-   * the last `saved` stacked outputs, which is why the gradient of the body does not go through them.
+   * order, but one element of each sequence. Its outputs are the next carries, of the types of the first, then elements
+   * to stack. Outputs: the last carries, then one tensor [length, …] for each stacked output. `reverse` runs from the
+   * last element to the first; stacked elements stay at the position of their run. Only the gradient reads the last
+   * `saved` stacked outputs, so no gradient flows through them.
    */
   Scan: {
     readonly body: Graph;
@@ -238,7 +238,7 @@ export interface OpAttributes {
 
   // ---- domain "mp"
   /**
-   * The gradients of Attention, which computes the probabilities again. Inputs: dy, then the inputs of Attention with
+   * The gradients of Attention; the probabilities are computed again. Inputs: dy, then the inputs of Attention with
    * these attributes. Outputs: dquery, dkey and dvalue.
    */
   AttentionGradient: Attending;
@@ -249,7 +249,7 @@ export interface OpAttributes {
   RandomBits: { readonly key: bigint; readonly shape: Shape };
   /**
    * Inputs: dy, x, and y = MaxPool(x) with these attributes. Output: dx, where each window adds its dy at its largest
-   * element, or at the first of several in row-major order. For a window with NaN the element is unspecified.
+   * element, or at the first of equal ones in row-major order. For a window with NaN the element is unspecified.
    */
   MaxPoolGradient: PoolingWindow;
   /**
@@ -258,8 +258,8 @@ export interface OpAttributes {
    */
   BatchNormalizationGradient: { readonly epsilon: number };
   /**
-   * The gradient of Conv with respect to w. Inputs: x [N, C, d…] and dy [N, M, o…], the shape of the result of Conv
-   * with these attributes. Output: [M, C / group, ...kernelShape].
+   * The gradient of Conv with respect to w. Inputs: x [N, C, d…] and dy [N, M, o…], in the result shape of Conv with
+   * these attributes. Output: [M, C / group, ...kernelShape].
    */
   ConvWeightGradient: Convolution & { readonly kernelShape: readonly number[] };
   /** Inputs: x, then values that must be computed before x is read. Output: x. Never folded, moved or merged. */
@@ -282,7 +282,7 @@ export interface Value extends ValueType {
 
 export type Phase = "forward" | "loss" | "backward" | "update";
 
-/** The origin of a node. Policies select by it; errors, profiles and reports show it. */
+/** The origin of a node. Policies select nodes by it; errors, profiles and reports show it. */
 export interface Origin {
   /** Path of name scopes, `encoder/layer0/attention`; empty at the top. */
   readonly scope: string;
@@ -291,24 +291,29 @@ export interface Origin {
   readonly phase: Phase;
   /** The user's line that made the node, `file:line:column`. */
   readonly line?: string;
-  /** The checkpoint segment, whose values are recomputed in the backward pass instead of being kept. */
+  /** Number of the `remat` segment, whose values are recomputed in the backward pass instead of being kept. */
   readonly segment?: number;
-  /** Whether a casting policy has decided this node's dtypes; surrounding policies do not change them. */
-  readonly castSettled?: true;
+  /**
+   * The reason why no policy changes this node's dtypes: an inner policy decided them, or the node makes random
+   * numbers.
+   */
+  readonly castSettled?: "policy" | "draw";
   /** No gradient flows through the node; set by `stopGradient`. */
   readonly stopsGradient?: true;
-  /** Name of the forward node that a backward node is the gradient of. */
+  /** The node belongs to a mean whose terms have unequal weights, as where some labels are ignored. */
+  readonly isUneven?: true;
+  /** The name of the forward node whose gradient this backward node computes. */
   readonly forward?: string;
   /** The rule of a `customGradient`; only on the Barrier that carries it. */
   readonly custom?: CustomRule;
 }
 
 /**
- * A gradient that the user wrote. A Barrier after the function carries it and reads, in this order: the function's
- * `results`, the `inputs` that get a cotangent, the values that the function is `closedOver`, and the values that the
- * rule reads. The body takes the values that the rule reads and the cotangents of the results; it returns the
- * cotangents of the inputs. Nothing reads the Barrier, so the first removal of dead code removes it, and no engine
- * sees it.
+ * A gradient that the user wrote. A Barrier after the function carries the gradient, and reads, in this order: the
+ * function's `results`, the `inputs` that get a cotangent, the values that the function closes over, and the values
+ * that the rule reads; `results`, `inputs` and `closedOver` count the first three. The body takes the values that the
+ * rule reads and the cotangents of the results; it returns the cotangents of the inputs. No node reads the Barrier, so
+ * the first removal of dead code drops it, and no engine sees it.
  */
 export interface CustomRule {
   readonly body: Graph;
@@ -331,8 +336,8 @@ export interface GraphNode<K extends Op = Op> {
 export type AnyNode = { readonly [K in Op]: GraphNode<K> }[Op];
 
 /**
- * Inputs with role `parameter` are weak in casting: they take the dtype of the other operand. Those with role `batch`
- * hold samples along their first axis, which an engine may divide among devices.
+ * Inputs with role `parameter` are weak in casting: they take the dtype of the other operand. Inputs with role
+ * `batch` hold samples along their first axis, which an engine may divide among devices.
  */
 export type InputRole = "parameter" | "state" | "batch" | "capture";
 

@@ -1,6 +1,6 @@
 /**
- * The cast categories; graph/op-table.ts assigns one to each operator and half dtype. They follow the lists of other
- * frameworks (PyTorch autocast, TensorFlow's auto_mixed_precision, MXNet, Paddle, Apex).
+ * The cast categories; graph/op-table.ts assigns one to each operator and half dtype. The categories follow the lists
+ * of other frameworks (PyTorch autocast, TensorFlow's auto_mixed_precision, MXNet, Paddle, Apex).
  */
 import type { AnyNode, Op } from "./attributes.js";
 
@@ -9,7 +9,7 @@ import type { AnyNode, Op } from "./attributes.js";
  * - `f32`: computed in f32; ops downstream are decided independently.
  * - `deny`: computed in f32, as are all infer, between, widest and clear nodes downstream, up to the next low, f32 or
  *   fixed node.
- * - `infer`: low between low-precision ops and downstream of one.
+ * - `infer`: low between low-precision ops and downstream of a low-precision op, otherwise f32.
  * - `between`: low between low-precision ops, otherwise f32: ops that accumulate in f32, whose low-precision result
  *   pays off only where a low-precision op reads it.
  * - `widest`: the widest dtype of the operands that are not weak; with one operand, that operand's dtype.
@@ -31,8 +31,8 @@ export const CAST_CATEGORIES = [
 export type CastCategory = (typeof CAST_CATEGORIES)[number];
 
 /**
- * Number of leading operands that are cast together to the node's dtype; all of them if absent. A normalization takes
- * scale, bias and statistics in f32 beside halves, attention a mask; a barrier's further operands only fix an order.
+ * Number of leading operands that are cast together to the node's dtype; by default all. Later floats are cast to
+ * f32: scale, bias, statistics, a mask. Later operands of a Barrier stay; they only fix an order.
  */
 const leadingOperands: Readonly<Partial<Record<Op, number>>> = {
   Attention: 3,

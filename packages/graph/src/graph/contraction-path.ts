@@ -6,14 +6,14 @@ export interface Pairing {
   /** Positions in the list of remaining operands; the product replaces the left operand, the right one is removed. */
   readonly left: number;
   readonly right: number;
-  /** Labels of the product: first those that both operands have, then the left one's, then the right one's. */
+  /** Labels of the product: first labels of both operands, then of the left operand only, then of the right only. */
   readonly result: string;
   /** Labels summed over. */
   readonly summed: string;
 }
 
 export interface ContractionPath {
-  /** For each operand, the labels that occur only in it and not in the result; it is summed over them first. */
+  /** For each operand, the labels that neither the result nor another operand has. They are summed over first. */
   readonly alone: readonly string[];
   readonly pairings: readonly Pairing[];
 }

@@ -4,9 +4,9 @@ import type { Graph, Phase, ValueType } from "./graph.js";
 import { type OpRow, opTable } from "./op-table.js";
 
 /**
- * The cost of running a node: arithmetic operations (a multiply-add counts as two, a comparison or a function such as
- * exp as one) and bytes read and written, each operand and result once. It is derived from the op's definition, not
- * from an engine's kernel, so that achieved rates of engines are comparable.
+ * The cost of running a node. Arithmetic operations: a multiply-add counts as two, a comparison or a function such as
+ * exp as one. Bytes read and written: each operand and result counts once. The cost follows from the op's definition,
+ * not from an engine's kernel, so that achieved rates of engines are comparable.
  */
 export interface Cost {
   readonly flops: number;
@@ -22,7 +22,7 @@ export function opCost<K extends Op>(
 ): Cost {
   const row: OpRow<K> = opTable[op];
   const flops = row.flops(inputs, outputs, attributes);
-  // A view is its operand's memory, and a constant exists before a run.
+  // A view shares its operand's memory, and a constant exists before a run.
   if (row.moves === "view" || op === "Constant") return { flops, bytes: 0 };
   const written = totalBytes(outputs);
   const readsPart = row.moves === "slices" || row.moves === "looks-up";

@@ -12,7 +12,7 @@ const TERM = /^[A-Za-z]*(?:\.\.\.[A-Za-z]*)?$/;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 interface Equation {
-  /** The equation as text, for messages about it or about operands of these shapes. */
+  /** The equation in quotes, for messages. */
   readonly text: string;
   readonly terms: readonly string[];
   readonly output: string;
@@ -31,7 +31,7 @@ export interface Contraction {
 }
 
 /**
- * Returns the equation without spaces and with the letters of its result.
+ * Returns the equation without spaces and with an explicit result.
  * @throws MP_INVALID_ARGUMENT for an equation outside the grammar
  */
 export function explicitEquation(equation: string): string {
@@ -109,8 +109,8 @@ function implicitOutput(terms: readonly string[]): string {
 }
 
 /**
- * The number of axes that each term's ellipsis stands for; undefined for a term without one, and negative where the
- * operand has fewer axes than the term has letters.
+ * The number of axes that each term's ellipsis stands for; undefined for a term without an ellipsis, and negative
+ * where the operand has fewer axes than the term has letters.
  */
 export function ellipsisRanks(equation: string, shapes: readonly Shape[]): readonly (number | undefined)[] {
   const { terms } = parseEquation(equation);

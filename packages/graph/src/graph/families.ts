@@ -1,7 +1,7 @@
 /**
  * The families of operators. Each stage (tracing, type inference, gradients, the reference, ONNX reading and writing,
- * each engine's lowerings, the conformance samples) has one file per family, named after it. Every operator is in exactly
- * one of them.
+ * each engine's lowerings, the conformance samples) has one file per family, named after it. Every operator is in
+ * exactly one family.
  */
 export const FAMILIES = {
   /** Functions of each element. */
@@ -51,7 +51,7 @@ export const FAMILIES = {
     "And",
     "Or",
     "Xor",
-    // With its condition a third operand, which broadcasts as the other two do.
+    // `Where` has a third operand, the condition, which broadcasts like the other two.
     "Where",
   ],
   matrix: ["MatMul", "Gemm", "Einsum"],
@@ -118,7 +118,7 @@ export const PRODUCT_OPS: readonly OpOf<"matrix" | "convolution">[] = [
   ...FAMILIES.convolution,
 ];
 
-/** A table with one row per operator; `row` makes each of them. */
+/** Makes a table with one row per operator, the result of `row`. */
 export function rowsOf<K extends string, V>(ops: readonly K[], row: (op: K) => V): { readonly [P in K]: V } {
   return Object.fromEntries(ops.map((op) => [op, row(op)])) as { readonly [P in K]: V };
 }

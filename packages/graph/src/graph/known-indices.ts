@@ -1,4 +1,4 @@
-/** Checks of indices that the graph itself makes, as a constant or a range, such as the positions of a sequence. */
+/** Checks of indices that are constants or ranges of the graph, such as the positions of a sequence. */
 import { MpError } from "../errors.js";
 import { formatShape } from "../shape.js";
 import type { OpAttributes } from "./attributes.js";
@@ -13,7 +13,7 @@ function keepsElements({ op }: AnyNode): boolean {
 
 export type MakerOf = (value: Value) => AnyNode | undefined;
 
-/** Follows indices back to the value that they were moved from; undefined if they were floats on the way. */
+/** Follows moves and casts of indices back to their source; undefined if a value on the way is not i32 or i64. */
 export function sourceOfIndices(indices: Value | undefined, makerOf: MakerOf): Value | undefined {
   let from = indices;
   for (
@@ -48,7 +48,7 @@ export function expectKnownIndices(
   }
 }
 
-/** The indices of a constant, or the ends of a range. */
+/** All indices of a constant, or the first and the last index of a range. */
 function findIndices(maker: AnyNode): Iterable<number | bigint> {
   if (isNode(maker, "Constant")) return maker.attributes.value.data;
   if (!isNode(maker, "Range")) return [];

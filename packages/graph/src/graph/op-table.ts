@@ -1,6 +1,6 @@
 /**
- * Facts about each operator: the dtypes of its deciding operand, its precision under casting policies, whether it
- * moves, rounds or sums, and its arithmetic. The files of its family hold what it computes.
+ * Facts about each operator: the dtypes that it takes, its precision under casting policies, whether it moves, rounds
+ * or sums, and its cost. The files of its family define its results.
  */
 
 import { DTYPES, type DType, type HalfDType } from "../dtype.js";
@@ -22,21 +22,21 @@ export interface OpRow<K extends Op> {
   readonly moves?: Moves;
   /** Whether every result is representable: an element of an operand, its negative, or an integer. */
   readonly exact?: true;
-  /** Whether the operator accumulates many terms: by definition in f32, rounded once, for any operand dtype. */
+  /** Whether the operator accumulates many terms, by definition in f32 with one rounding, for any operand dtype. */
   readonly sums?: K extends AddingOp ? true : never;
-  /** Tolerance in ulps for a library's f32 kernel, by default 4. Halves always have 1. */
+  /** Tolerance in ulps for a library's f32 kernel, by default 4. In f16 and bf16 it is always 1. */
   readonly ulp?: number;
-  /** The reason why programs get the operator's parts, unless the engine's manifest lists a kernel for it. */
+  /** The reason why the operator is decomposed for an engine whose manifest lists no kernel for it. */
   readonly parts?: string;
   readonly flops: FlopsRule<K>;
 }
 
 /**
  * - `view`: all elements of the first operand in their order, in the same memory.
- * - `copies`: all elements of the operand, in other places or several times.
+ * - `copies`: all elements of the operand, at other positions or several times.
  * - `joins`: all elements of all operands.
  * - `slices`, `looks-up`: some elements of the first operand, by attributes or by indices that are data.
- * - `fills`: numbers that no operand holds, alone or beside elements.
+ * - `fills`: values that no operand holds, alone or beside elements of an operand.
  */
 type Moves = "view" | "copies" | "joins" | "slices" | "looks-up" | "fills";
 
@@ -50,7 +50,7 @@ type Row = OpRow<Op>["cast"];
 const both = (category: CastCategory): Row => ({ f16: category, bf16: category });
 const row = (f16: CastCategory, bf16: CastCategory): Row => ({ f16, bf16 });
 
-/** What the rows of sums of products share, of sums in general, and of what divides by a sum. */
+/** Columns that rows share: `product` for sums of products, `sum` for other sums, `normalized` for normalizations. */
 const product = { dtypes: FLOATS, cast: both("low"), sums: true, ulp: 64 } as const;
 const sum = { dtypes: FLOATS, cast: row("deny", "f32"), sums: true } as const;
 const normalized = { dtypes: FLOATS, cast: row("f32", "between"), sums: true, ulp: 16 } as const;
@@ -81,7 +81,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   LeakyRelu: { dtypes: FLOATS, cast: both("widest"), flops: perResult(2) },
   Elu: { dtypes: FLOATS, cast: row("infer", "widest"), flops: perResult(2) },
   Gelu: { dtypes: FLOATS, cast: row("infer", "widest"), ulp: 8, flops: perResult(4) },
-  // Commutes with rounding only when its bounds do, so it is not `clear`.
+  // Not `clear`: Clip commutes with rounding only if its bounds are exact in the half dtype.
   Clip: { dtypes: NUMBERS, cast: both("widest"), flops: perResult(2) },
   Not: { dtypes: BOOL, cast: both("fixed"), result: "bool", flops: perResult(1) },
   IsNaN: { dtypes: FLOATS, cast: both("widest"), result: "bool", flops: perResult(1) },
@@ -194,8 +194,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Slice: { dtypes: DTYPES, cast: both("clear"), moves: "slices", flops: none },
   Concat: { dtypes: DTYPES, cast: both("clear"), moves: "joins", flops: none },
   Split: { dtypes: DTYPES, cast: both("clear"), moves: "slices", flops: none },
-  // Follows its data, but no cast moves upstream of it: a lookup reads far less than the table that a cast would copy,
-  // and the gradient must be scattered in f32.
+  // No cast moves upstream of a lookup, because the lookup reads far less than the table that the cast would copy, and
+  // because the gradient must be scattered in f32.
   Gather: { dtypes: DTYPES, cast: both("widest"), moves: "looks-up", flops: none },
   GatherElements: { dtypes: DTYPES, cast: both("widest"), moves: "looks-up", flops: none },
   GatherND: { dtypes: DTYPES, cast: both("widest"), moves: "looks-up", flops: none },
@@ -208,7 +208,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
   Tile: { dtypes: DTYPES, cast: both("clear"), moves: "copies", flops: none },
   OneHot: { dtypes: ["i32"], cast: both("fixed"), moves: "fills", exact: true, flops: none },
 
-  /** Policies apply to the operators in the body, which count once for every run. */
+  /** Policies apply to the operators in the body; flops count each of them once per step. */
   Scan: {
     dtypes: DTYPES,
     cast: both("fixed"),
@@ -220,7 +220,7 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
 
   /** Four squarings of 64 bits and the operations between them. */
   RandomBits: { dtypes: ["i32"], cast: both("fixed"), flops: perResult(16) },
-  /** The scores and their softmax again, dv and dp, the slope of the softmax 4, dq and dk. */
+  /** Scores and softmax again, products for dv, dp, dq and dk, and 4 for the gradient of the softmax. */
   AttentionGradient: {
     ...product,
     parts: "it is computed as products and a softmax",
@@ -241,8 +241,8 @@ export const opTable: { readonly [K in Op]: OpRow<K> } = {
 };
 
 /**
- * Operations of each score: products over the size of queries and over that of values, and `other` ones; 1 for a mask,
- * 3 for a softcap.
+ * Operations for all scores. Each score takes `sizes` products over the query size, `valueSizes` products over the
+ * value size, `other` operations, 1 for a mask and 3 for a softcap.
  */
 function scoreFlops(
   [query, , value, mask]: readonly ValueType[],

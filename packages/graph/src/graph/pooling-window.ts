@@ -65,7 +65,7 @@ function tapsInside({ size, kernel, stride, begin, dilation }: AxisWindow, at: n
   return { first, count: Math.max(0, count) };
 }
 
-/** Whether any window is empty. Only a window that begins in the padding can be. */
+/** Whether a window has no tap inside its axis. Only windows that begin in the padding can have none. */
 export function hasEmptyWindow(spatial: Shape, window: PoolingWindow): boolean {
   return axisWindows(spatial, window).some((axis) => {
     const isEmpty = (at: number): boolean => tapsInside(axis, at).count === 0;
@@ -81,7 +81,7 @@ function mapWindows<T>(axis: AxisWindow, ceilMode: boolean, of: (at: number) => 
   return Array.from({ length: countOutputs(axis, ceilMode) }, (_, at) => of(at));
 }
 
-/** For each axis and each of its windows, the indices of the taps that are inside. */
+/** For each axis and each of its windows, the indices of the taps that are inside the axis. */
 export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonly (readonly number[])[])[] {
   return axisWindows(spatial, window).map((axis) =>
     mapWindows(axis, window.ceilMode, (at) => {

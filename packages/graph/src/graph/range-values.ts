@@ -24,8 +24,8 @@ export function rangeValues({ attributes, outputs }: GraphNode<"Range">): HostTe
 }
 
 /**
- * The values of a Range with fractions. Engines may disagree on them, since they sum the steps in different ways.
- * @returns undefined for integers, which every engine counts exactly
+ * The values of a Range on which engines may disagree, since engines sum the steps in different ways.
+ * @returns undefined for integers below 2^24 in f32 or 2^31 in i32 and i64, which every engine counts exactly
  */
 export const uncountableRange = (node: GraphNode<"Range">): HostTensor | undefined =>
   isCountedExactly(node.attributes) ? undefined : rangeValues(node);

@@ -6,7 +6,7 @@ export function windowExtent(taps: number, dilation: number): number {
   return (taps - 1) * dilation + 1;
 }
 
-/** Halves each total padding; returns all begins, then all ends. `odd` gets the remainder. */
+/** Halves each total padding; returns all begins, then all ends. Of an odd total, the end named by `odd` gets more. */
 export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "end"): readonly number[] {
   const less = totals.map((total) => Math.floor(total / 2));
   const more = totals.map((total, axis) => total - (less[axis] ?? 0));
@@ -14,8 +14,8 @@ export function halvedPads(totals: readonly number[], odd: "begin" | "end" = "en
 }
 
 /**
- * The pads that give ⌈size / stride⌉ windows along each axis, as TensorFlow's SAME and ONNX's SAME_UPPER do; with
- * SAME_LOWER the begin gets the odd one.
+ * The pads that give ⌈size / stride⌉ windows along each axis, as TensorFlow's SAME and ONNX's SAME_UPPER do; `odd:
+ * "begin"` is ONNX's SAME_LOWER.
  */
 export function samePads(
   sizes: Shape,

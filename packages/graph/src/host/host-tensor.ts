@@ -6,7 +6,7 @@ import { shown } from "../shown.js";
 import { arrayClassOf, classNameOf, storageFor } from "../typed-array.js";
 import { isLiteralInRange } from "./literal.js";
 
-/** Dense row-major data on the host. Halves are `Uint16Array` bits, i64 is `BigInt64Array`. */
+/** Dense row-major data on the host. f16 and bf16 are bits in a `Uint16Array`, i64 is a `BigInt64Array`. */
 export type HostTensor<D extends DType = DType> = {
   readonly [K in D]: { readonly dtype: K; readonly shape: Shape; readonly data: HostArrays[K] };
 }[D];
@@ -67,7 +67,7 @@ export function tensor(data: HostArrays[DType], shape?: Shape, dtype?: DType): H
   return Object.freeze({ dtype: kind, shape: dimensions, data: storage }) as HostTensor;
 }
 
-/** Whether a value is a tensor on the host: dtype, shape, and data in an array class that stores the dtype. */
+/** Whether a value looks like a host tensor: a known dtype, a shape, and a typed array that may be of any class. */
 export function isHostTensor(value: unknown): value is HostTensor {
   if (typeof value !== "object" || value === null) return false;
   const candidate = value as { dtype?: unknown; shape?: unknown; data?: unknown };
@@ -120,7 +120,7 @@ export function ones(shape: Shape, dtype: DType = "f32"): HostTensor {
   return full(shape, 1, dtype);
 }
 
-/** Throws if a shape is not one array, as in `zeros(2, 3)`, which means `zeros([2, 3])`. */
+/** @throws MP_SHAPE_MISMATCH unless the shape is one array: `zeros([2, 3])`, not `zeros(2, 3)` */
 function expectShape(what: string, shape: unknown): asserts shape is Shape {
   if (Array.isArray(shape)) return;
   throw shapeMismatch(`${what}: a shape must be an array such as [2, 3], got ${shown(shape)}`);

@@ -9,7 +9,7 @@ const integerRange: Readonly<Record<"i32" | "i64" | "u64" | "u8" | "bool", reado
   bool: [0, 1],
 };
 
-/** Whether the dtype can hold a literal: finite floats must stay finite, integers exact; floats hold ±∞ and NaN. */
+/** Whether a literal fits a dtype. Floats may round, not overflow; ±∞ and NaN fit. Integers must be exact. */
 export function isLiteralInRange(number: number, dtype: DType): boolean {
   if (isFloat(dtype)) return !Number.isFinite(number) || Number.isFinite(roundTo(dtype, number));
   const [low, high] = integerRange[dtype];

@@ -1,7 +1,7 @@
 import { DTYPES } from "../dtype.js";
 import { invalid } from "../errors.js";
 import { inferRules } from "../graph/infer/infer.js";
-import { meantInstead } from "../options.js";
+import { meantInstead } from "../missing-name.js";
 import { shown } from "../shown.js";
 
 interface Claims {
@@ -11,7 +11,7 @@ interface Claims {
 }
 
 /**
- * Checks the tables of an author who uses JavaScript. Rows with unknown operators or dtypes would never be read.
+ * Finds rows for unknown operators or dtypes in a backend's tables; in JavaScript no compiler rejects them.
  * @throws MP_INVALID_ARGUMENT naming the backend, the table, its row and the allowed values
  */
 export function checkKernels({ name, kernels, manifest: { dtypes, opDTypes = {} } }: Claims): void {

@@ -14,20 +14,20 @@ export interface KernelBackendOptions<T> extends StorageFunctions<T> {
   readonly name: string;
   readonly manifest: KernelManifest;
   /**
-   * The backend's kernels. `Identity`, `Barrier` and `Constant` need none, since a constant's value is uploaded once
-   * per executable. A kernel for one of them is used in place of this; that of `Constant` is called at compilation.
+   * The backend's kernels. Without a kernel, `Identity` and `Barrier` pass their operand on, and the value of a
+   * `Constant` is uploaded once per executable. A `Constant` kernel is called at compilation.
    */
   readonly kernels: KernelTable<T>;
-  /** `Backend.adopt` for the author's own tensors: a host view of one, or undefined for anything else. */
+  /** Implements `Backend.adopt`: returns a host view of the author's tensor, undefined for other values. */
   readonly adopt?: (value: object) => HostTensor | undefined;
   /** Called once, after everything the backend held has been released. */
   readonly close?: () => void | Promise<void>;
 }
 
 /**
- * Makes a backend from a table of kernels over a storage type that the author chooses. In addition to
- * `defineBackend`, it executes nodes in order, releases storages after their last use, and derives the manifest. A
- * wrong result of a kernel, `upload` or `download` throws MP_BACKEND_FAILED with the function's name.
+ * Makes a backend from a table of kernels over a storage type that the author chooses. Beyond what `defineBackend`
+ * does, it executes nodes in order, releases storages after their last use, and derives the manifest. A wrong result
+ * of a kernel, `upload` or `download` throws MP_BACKEND_FAILED with the function's name.
  * @throws MP_INVALID_ARGUMENT for rows of unknown operators or dtypes
  */
 export function kernelBackend<T>(options: KernelBackendOptions<T>): Backend {

@@ -17,5 +17,5 @@ export type Kernel<Attributes, T> = (
   outputs: readonly ValueType[],
 ) => readonly T[] | Promise<readonly T[]>;
 
-/** Kernels by operator; operators without one are unsupported in the backend's manifest. */
+/** Kernels by operator. An operator without a kernel is unsupported, unless it has a default kernel. */
 export type KernelTable<T> = { readonly [K in Op]?: Kernel<OpAttributes[K], T> };

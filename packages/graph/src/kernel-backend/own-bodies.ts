@@ -2,8 +2,8 @@ import { copyTensor } from "../backend/copy-of.js";
 import { type AnyNode, isNode } from "../graph/graph.js";
 
 /**
- * Copies the constants in a scan's body, since a kernel reads them in each run, when their host data may have
- * changed. Other nodes are returned as they are.
+ * Copies the constants in a scan's body, because a kernel reads them in each run and users may change their host data.
+ * Other nodes are returned as they are.
  */
 export function withOwnConstants(node: AnyNode): AnyNode {
   if (!isNode(node, "Scan")) return node;

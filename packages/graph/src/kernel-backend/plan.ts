@@ -22,7 +22,7 @@ export interface Plan {
   isRead(slot: number): boolean;
 }
 
-/** Steps in graph order. The order is a schedule that frees memory early; a backend must not change it. */
+/** Plans the steps in graph order, which is a schedule that frees memory early; a backend must not change it. */
 export function planGraph(graph: Graph): Plan {
   const slots = new Map<Value, number>();
   const types: ValueType[] = [];

@@ -11,8 +11,8 @@ import type { Plan, PlanStep } from "./plan.js";
 export type Slots<T> = (KernelTensor<T> | undefined)[];
 
 /**
- * Calls one kernel and stores its results. Returns a promise only if the kernel did, so that other kernels do not wait
- * for a microtask.
+ * Calls one kernel and stores its results. Returns a promise only if the kernel returned one, so that other kernels do
+ * not wait for a microtask.
  */
 export function runStep<T>(
   engine: Engine<T>,

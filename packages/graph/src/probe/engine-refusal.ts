@@ -1,8 +1,8 @@
 import { MpError } from "../errors.js";
 
 /**
- * Returns the engine's error if it cannot load or run something; undefined if it can. Errors that say nothing about
- * the engine are rethrown: those for a lack of memory, and errors that are not MpErrors.
+ * Makes a call that loads or runs something on an engine. Returns the engine's error if the call fails, else undefined.
+ * Errors that say nothing about the engine are rethrown: out-of-memory errors, and errors that are not MpErrors.
  */
 export async function refusalOf(call: () => Promise<unknown>): Promise<string | undefined> {
   try {

@@ -1,8 +1,8 @@
 import type { HalfDType } from "../dtype.js";
 
 /**
- * Processor flags of the units for matrix products in each half. Without them a bf16 product is slower than an f32
- * one, and an f16 product accumulates block by block in f16 itself.
+ * Processor flags that show hardware for matrix products in the dtype. Without such hardware a bf16 product is slower
+ * than an f32 product, and an f16 product accumulates block by block in f16 itself.
  */
 const FLAGS: Readonly<Record<HalfDType, RegExp>> = {
   bf16: /\b(avx512_bf16|amx_bf16|bf16)\b/,

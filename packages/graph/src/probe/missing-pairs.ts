@@ -2,7 +2,7 @@ import { refusalOf } from "./engine-refusal.js";
 import { type ProbePair, pairKey } from "./pair-key.js";
 
 /**
- * Finds the pairs that an engine cannot run. It tries all pairs in one graph; if that fails, each half of the list.
+ * Finds the op and dtype pairs that an engine cannot run. Tries all in one graph; if that fails, bisects the list.
  * @param run loads and runs a graph with the nodes of some pairs, see `emitPairs`
  * @param together the most pairs in one graph
  * @returns the engine's error for each pair that it cannot run, by `pairKey`

@@ -5,8 +5,8 @@ import type { ProbeGraph, ProbeResults } from "./probe-pairs.js";
 import { sumProbe } from "./sum-probe.js";
 
 /**
- * Finds the operators that do not accumulate a half in f32 and round once. Probes all of them together, or one by one
- * if the engine fails. An operator that cannot be probed is included, since it is not known to be right.
+ * Finds the operators that do not accumulate a half dtype in f32 and round once. Probes all operators together, or one
+ * by one if the engine fails. An operator that cannot be probed is included, since it is not known to be right.
  */
 export async function narrowSums(
   half: HalfDType,

@@ -25,7 +25,7 @@ interface Convolved {
   readonly group: number;
 }
 
-/** Engines have separate kernels for few channels, whole blocks of channels, dilated kernels and groups. */
+/** The probed cases. Engines have separate kernels for few channels, channel blocks, dilation and groups. */
 const CONVOLVED: readonly Convolved[] = [
   { x: [1, 2, 5, 5], w: [3, 2, 3, 3], pads: 1, dilation: 1, group: 1 },
   { x: [1, 16, 4, 4], w: [16, 16, 3, 3], pads: 1, dilation: 1, group: 1 },
@@ -37,7 +37,7 @@ const CONVOLVED: readonly Convolved[] = [
 
 type Operand = (shape: Shape, index: number) => Value;
 
-/** The convolution and the ops of its gradients, on images and results of ones. */
+/** Emits a convolution and the two ops of its gradients, on operands that `operand` makes. */
 function emitConvolutions(
   builder: GraphBuilder,
   { x, w, pads, dilation, group }: Convolved,
@@ -62,7 +62,7 @@ function emitConvolutions(
 /**
  * Tests convolutions, their transposes and their weight gradients where one element is infinite, next to zeros of the
  * padding and with a dilated kernel. A manifest declares the answer as `nonFiniteConvolution`.
- * @param dtypes those for which the engine has native kernels
+ * @param dtypes for which the engine has native kernels
  */
 export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe {
   const builder = new GraphBuilder();
@@ -85,7 +85,7 @@ export function nonFiniteProbe(dtypes: readonly ComputeDType[]): NonFiniteProbe 
     for (const convolved of CONVOLVED)
       for (const infinite of [0, 1]) {
         const made = emitConvolutions(builder, convolved, (shape, index) =>
-          // Times a zero of the padding it is NaN, so the probe sees more than with NaN.
+          // Infinity times a padding zero is NaN, so infinity shows more than NaN would.
           input(dtype, shape, index === infinite ? Number.POSITIVE_INFINITY : 1),
         );
         for (const [op, result] of Object.entries(made)) {
@@ -132,7 +132,7 @@ export async function nonFiniteProblem(
 function mismatch(got: HostTensor | undefined, want: HostTensor | undefined): string | undefined {
   if (got === undefined || want === undefined) return "nothing came back";
   const [given, wanted] = [got, want].map(readNumbers) as [Float32Array, Float32Array];
-  // Sums of ones must be equal. The sign of zeros is ignored.
+  // Finite results are sums of ones, so they must be equal. The sign of zeros is ignored.
   const at = wanted.findIndex((number, index) => !Object.is(number + 0, (given[index] as number) + 0));
   return at < 0 ? undefined : `element ${at} is ${given[at]}, by IEEE 754 ${wanted[at]}`;
 }

@@ -1,7 +1,7 @@
 import type { DType } from "../dtype.js";
 import type { Op } from "../graph/attributes.js";
 
-/** An op and a dtype of its deciding operand, as in a manifest's `ops`. */
+/** An op and a dtype, as a manifest's `ops` lists them. */
 export interface ProbePair {
   readonly op: Op;
   readonly dtype: DType;

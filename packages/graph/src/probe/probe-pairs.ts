@@ -15,7 +15,7 @@ export interface ProbeGraph {
   readonly inputs: Readonly<Record<string, HostTensor>>;
 }
 
-/** The results, by the graph's names; a missing result counts as wrong. */
+/** The results by output name; a missing result counts as wrong. */
 export type ProbeResults = Readonly<Record<string, HostTensor | undefined>>;
 
 /**

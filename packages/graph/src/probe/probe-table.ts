@@ -1,5 +1,5 @@
 /**
- * A minimal node of each op, which is built once per dtype to find out whether the engine has kernels for it.
+ * Minimal nodes of each op, built once per dtype to find out whether the engine has kernels for that op and dtype.
  * Functions make the tables, so that a bundler leaves them out of a program that probes nothing.
  */
 import { type DType, isFloat } from "../dtype.js";
@@ -9,9 +9,9 @@ import { FAMILIES, REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.j
 import type { GraphNode, Value } from "../graph/graph.js";
 import type { Shape } from "../shape.js";
 
-/** The graph that probes are added to. All its inputs are ones. */
+/** The graph that probes are added to. All elements of its inputs are 1. */
 export interface ProbeSite {
-  /** Default dtype: the one being probed. */
+  /** An input of the graph, by default in the dtype that is probed. */
   value(shape: Shape, dtype?: DType): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): void;
 }
@@ -31,7 +31,7 @@ const WINDOW: OpAttributes["MaxPool"] = {
   ceilMode: false,
 };
 
-/** Windows that engines may replace by other nodes: some pad differently or not at all. */
+/** Windows with padding, dilation and `ceilMode`, which engines may replace by other nodes. */
 const windows = (): readonly OpAttributes["MaxPool"][] => [
   WINDOW,
   { ...WINDOW, strides: [1, 1], pads: [0, 0, 2, 2], dilations: [2, 2] },

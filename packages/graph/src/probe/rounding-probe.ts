@@ -12,12 +12,12 @@ import { elementCount, type Shape } from "../shape.js";
 import { type ProbePair, pairKey } from "./pair-key.js";
 import { emitPairs, type HalfPair, type ProbeGraph, type ProbeResults } from "./probe-pairs.js";
 
-/** Runs a graph. The nodes of the pairs in `widened`, by `pairKey`, are computed in f32 and rounded. */
+/** Runs a graph. Nodes whose pair is in `widened` (by `pairKey`) are computed in f32 and rounded to the half dtype. */
 export type RunWidened = (probe: ProbeGraph, widened: ReadonlySet<string>) => Promise<ProbeResults>;
 
 /**
- * The pairs whose results differ from the reference by an ulp of the half or more, but agree when computed in f32.
- * Differences that f32 does not fix, such as the sign of a zero, are not included.
+ * Finds the pairs with results that are more than an ulp off the reference, or not rounded to the half dtype, but
+ * correct when computed in f32. Differences that f32 does not fix, such as the sign of a zero, are not included.
  */
 export async function opsThatF32Fixes(
   pairs: readonly HalfPair[],
@@ -32,16 +32,16 @@ export async function opsThatF32Fixes(
 
 type Element = (index: number) => number;
 
-/** Numbers that use all bits of a half. */
+/** Numbers that use all bits of a half dtype. */
 const uneven: Element = (index) => 0.75 + Math.sin(index + 1) / 5;
 const ofBothSigns: Element = (index) => 1.5 * Math.cos(1.7 * index + 2);
-/** Numbers that kernels for halves often get wrong. */
+/** Numbers that kernels for half dtypes often get wrong. */
 const special: Element = (index) =>
   [Number.NaN, 0, -0, -1.5, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY][index % 6] ?? 0;
 
 /**
- * Finds pairs with inexact results. The engine's kernel for the half may be inaccurate, or there may be none: then
- * the engine computes in f32 between casts, removes adjacent casts, and passes on values that were never rounded.
+ * Finds pairs with inexact results. The engine's kernel for the half dtype may be inaccurate, or missing. The engine
+ * then computes in f32 between casts, removes adjacent casts, and passes on values that were never rounded.
  */
 async function inexactPairs(
   pairs: readonly HalfPair[],
@@ -95,7 +95,7 @@ function fillTensor(shape: Shape, dtype: HalfDType, element: Element): HostTenso
   return tensor(encodeArray(dtype, numbers), shape, dtype);
 }
 
-/** Whether a result is within 1 ulp of the half, and is rounded to the half just where the reference's result is. */
+/** Whether each result is within one ulp of the half dtype from `want`, and exact in that dtype wherever `want` is. */
 function isExact(half: HalfDType, got: HostTensor | undefined, want: HostTensor | undefined): boolean {
   if (got === undefined || want === undefined || got.dtype !== "f32") return got !== undefined;
   return Array.from(want.data as Float32Array).every((wanted, index) => {

@@ -1,6 +1,6 @@
 /**
- * Nodes, for each operator that accumulates, whose partial sums are not representable in the half, and their results
- * in f32. A function makes the table, so that a bundler leaves it out of a program that probes nothing.
+ * Probes for the operators that accumulate: nodes whose partial sums the half dtype cannot represent, with the results
+ * that f32 accumulation gives. A function makes the table, so that bundlers drop it if nothing probes.
  */
 import { floatFormats, type HalfDType } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
@@ -10,13 +10,13 @@ import type { Shape } from "../shape.js";
 
 export interface SumSite {
   readonly half: HalfDType;
-  /** An input with the numbers, in the half being probed; equal calls return the same value. */
+  /** An input with the numbers, in the half dtype being probed; equal calls return the same value. */
   value(numbers: readonly number[], shape: Shape): Value;
   f32(numbers: readonly number[], shape: Shape): Value;
   /** An i32 input of zeros. */
   indices(shape: Shape): Value;
   emit<K extends Op>(op: K, inputs: readonly Value[], attributes: OpAttributes[K]): Value;
-  /** Declares one element of the result, as a kernel that accumulates in f32 computes it before rounding. */
+  /** Declares that the element at `position` is `want` before rounding, if the kernel accumulates in f32. */
   expect(result: Value, position: number, want: number, ulp?: number): void;
 }
 
@@ -25,15 +25,15 @@ type SumRow<K extends Op> = (site: SumSite, op: K) => void;
 const TERMS = 5000;
 const rest = (size: number, number: number): number[] => new Array<number>(size).fill(number);
 
-/** The smallest number at which adding 1 in the half has no effect. */
+/** The smallest x for which x + 1 rounds to x in the half dtype. */
 const stall = (half: HalfDType): number => 2 ** (floatFormats[half].fractionBits + 1);
 
-/** So small that even a sum of a few hundred is lost when added to a half's `stall`, while f32 loses none. */
+/** A small term: in a half dtype, `stall` absorbs even the sum of a few hundred such terms; in f32 it absorbs none. */
 const SMALL = 2 ** -9;
-/** The sum of `canceling`. */
+/** The exact sum of the terms of `canceling`. */
 const LEFT: number = (TERMS - 2) * SMALL;
 
-/** Terms whose first and last cancel; an accumulator in the half loses all small terms between them. */
+/** Terms whose first and last cancel; an accumulator in the half dtype loses all small terms between them. */
 const canceling = (half: HalfDType, count: number = TERMS, small: number = SMALL): number[] => [
   stall(half),
   ...rest(count - 2, small),
@@ -44,7 +44,7 @@ const rising = (half: HalfDType): number[] => [stall(half), ...rest(TERMS - 1, 1
 const root = (half: HalfDType): number => 2 ** Math.ceil((floatFormats[half].fractionBits + 1) / 2);
 const squares = (half: HalfDType): number[] => [root(half), ...rest(TERMS - 1, 1 / 4)];
 const squaresSum = (half: HalfDType): number => root(half) ** 2 + (TERMS - 1) / 16;
-/** One logit with a large exponential; a sum in a half loses all other exponentials. */
+/** One logit with a large exponential; a sum in a half dtype loses all other exponentials. */
 const logits = (): readonly number[] => [0, ...rest(TERMS - 1, -11)];
 const exponentials = (): number => 1 + (TERMS - 1) * Math.exp(-11);
 const uneven = (half: HalfDType): number[] => [
@@ -76,7 +76,7 @@ const rows = { axes: [1], keepdims: false };
 const EPSILON = 2 ** -10;
 const kernelWindow = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1] };
 const pointwise = { strides: [1, 1], pads: [0, 0, 0, 0], dilations: [1, 1], group: 1 };
-/** Tolerance in ulps for intermediate roundings in f32 before the result is rounded to the half. */
+/** Tolerance in ulps for intermediate roundings in f32 before the result is rounded to the half dtype. */
 const NEAR = 2;
 
 export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
@@ -124,22 +124,22 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   Attention: (site, op) => {
     const plain = { scale: 1, isCausal: false, softcap: 0 };
     const one = (...numbers: readonly number[]): Value => site.value(numbers, [1, 1, numbers.length, 1]);
-    // Equal shares of small values beside a large one.
+    // Equal probabilities, over small values beside a large one.
     const zeros = site.value(rest(TERMS, 0), [1, 1, TERMS, 1]);
     const values = site.value(canceling(site.half, TERMS, 1 / 4), [1, 1, TERMS, 1]);
     site.expect(site.emit(op, [one(0), zeros, values], plain), 0, (TERMS - 2) / 4 / TERMS, NEAR);
-    // One share beside many small ones.
+    // One large probability beside many small ones.
     const first = site.value([1, ...rest(TERMS - 1, 0)], [1, 1, TERMS, 1]);
     const keys = site.value(logits(), [1, 1, TERMS, 1]);
     site.expect(site.emit(op, [one(1), keys, first], plain), 0, 1 / exponentials(), NEAR);
-    // Small terms of one of two scores.
+    // One of the two scores is a sum with small terms.
     const query = site.value(rest(TERMS, 1), [1, 1, 1, TERMS]);
     const pair = site.value([...canceling(site.half), ...rest(TERMS, 0)], [1, 1, 2, TERMS]);
     const share = 1 / (1 + Math.exp(-LEFT / 8));
     site.expect(site.emit(op, [query, pair, one(1, 0)], { ...plain, scale: 1 / 8 }), 0, share, NEAR);
   },
   AttentionGradient: (site, op) => {
-    // Equal shares of values whose mean is 0: dquery sums the keys with these signs.
+    // Equal probabilities and values of mean 0, so that dquery sums the keys with these signs.
     const signs = Array.from({ length: TERMS }, (_, at) => (at % 2 === 0 ? 1 : -1));
     const keys = canceling(site.half, TERMS, 1 / 4).map((x, at) => x * (signs[at] ?? 1));
     const [one, all] = [
@@ -157,7 +157,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   },
   Conv: (site, op) => {
     const [x, ones] = [canceling(site.half), rest(TERMS, 1)];
-    // Over channels, over taps, and over both.
+    // Sums over channels, over taps, and over both.
     for (const shape of [
       [1, TERMS, 1, 1],
       [1, 1, 1, TERMS],
@@ -200,7 +200,7 @@ export const sumProbeTable = (): { readonly [K in AddingOp]: SumRow<K> } => ({
   ReduceSumSquare: onRow(squares, rows, squaresSum),
   ReduceLogSum: onRow(rising, rows, (half) => Math.log(stall(half) + (TERMS - 1) / 8), NEAR),
   ReduceLogSumExp: onRow(logits, rows, () => Math.log(exponentials()), NEAR),
-  // From the end, so that element 0 is the whole sum.
+  // Sums from the end, so that element 0 is the whole sum.
   CumSum: onRow(canceling, { axis: 1, exclusive: false, reverse: true }, () => LEFT),
   AveragePool: (site, op) => {
     const window = { ...kernelWindow, kernelShape: [50, 100], ceilMode: false, countIncludePad: false };

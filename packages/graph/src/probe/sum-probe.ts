@@ -24,8 +24,8 @@ interface Expected {
 }
 
 /**
- * Tests whether an engine's operators accumulate a half in f32, by sums of 5000 terms, most of them too small to
- * change a partial sum in the half. Some operators are tested in several forms for which engines have separate
+ * Tests whether an engine's operators accumulate a half dtype in f32, by sums of 5000 terms, most of them too small to
+ * change a partial sum in the half dtype. Some operators are tested in several forms for which engines have separate
  * kernels; a wrong result in any form counts as wrong.
  * @param ops the operators to test; omit those that the engine lacks
  */

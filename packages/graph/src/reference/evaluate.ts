@@ -16,8 +16,8 @@ export interface EvaluateOptions {
 }
 
 /**
- * A tensor as the reference stores it: floats of any dtype are numbers, which f64 arithmetic does not round to the
- * dtype.
+ * A tensor as the reference stores it: floats of any dtype are numbers, not bits; f64 arithmetic leaves them
+ * unrounded.
  */
 export interface RawTensor extends ValueType {
   readonly data: Store;
@@ -37,8 +37,8 @@ export function evaluate(
 }
 
 /**
- * `evaluate` without conversion to host formats: results are the reference's own numbers, and inputs may be, too, as
- * finite differences in f64 need.
+ * `evaluate` without conversion to host formats: results are raw tensors, and inputs may be. Finite differences in f64
+ * need raw inputs and raw results.
  */
 export function evaluateRaw(
   graph: Graph,
@@ -71,7 +71,7 @@ function take(name: string, given: HostTensor | RawTensor, type: ValueType, arit
   return isRaw(given) ? rawStore(given, arithmetic) : fromHost(given, arithmetic);
 }
 
-/** Whether data differs from host data. Only floats can: narrow dtypes in a float array, all dtypes in doubles. */
+/** Whether a tensor is raw: floats in a Float64Array, or floats narrower than f32 in a Float32Array. */
 function isRaw(given: HostTensor | RawTensor): given is RawTensor {
   return (
     !isHostTensor(given) ||

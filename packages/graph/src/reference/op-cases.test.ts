@@ -1,4 +1,4 @@
-// Every ONNX operator of the vocabulary against onnx.reference, whose results test/fixtures/op-cases.py wrote down.
+// Compares the ops with onnx.reference, whose results test/fixtures/op-cases.py wrote to the fixture.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { type DType, type FloatDType, type HalfDType, hostArrayOf, isFloat } from "../dtype.js";
@@ -38,7 +38,7 @@ function rawOf({ dtype, shape, data }: CaseTensor): RawTensor {
   return { dtype, shape, data: store };
 }
 
-/** The case in a half dtype, if its numbers are exact in the half; otherwise undefined. */
+/** The case in a half dtype, if its numbers are exact in the half dtype; otherwise undefined. */
 function inHalf(entry: OpCase, half: HalfDType): OpCase | undefined {
   if (!entry.inputs.some(({ dtype }) => isFloat(dtype))) return undefined;
   const exact = entry.inputs.every(
@@ -168,7 +168,7 @@ describe("the reference against onnx.reference", () => {
       const got = evaluateRaw(graph, inputsOf(entry));
       entry.outputs.forEach((want, index) => {
         const result = got[`y${index}`] as RawTensor;
-        // Inside is f32, a few of whose places are at most the next value of a half.
+        // Intermediates are f32: errors of a few f32 ulps move the rounded result by at most one f16 or bf16 value.
         const limit = result.dtype === half ? 1 : (ULPS_IN_F32[entry.op] ?? 1);
         if (isFloat(result.dtype))
           expect(roundArray(result.dtype, result.data.slice() as Float32Array)).toEqual(result.data);

@@ -1,4 +1,4 @@
-// Hand-picked bits: where halves round, and what they accumulate in.
+// Hand-picked bits: where half dtypes round, and what they accumulate in.
 import { describe, expect, it } from "vitest";
 import { evaluateOp, floats, numbersOf } from "../../test/evaluate-op.js";
 import type { FloatDType } from "../dtype.js";

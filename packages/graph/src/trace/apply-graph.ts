@@ -5,9 +5,9 @@ import { Tensor } from "./tensor.js";
 import { currentBuilder, joinPaths, originHere } from "./trace.js";
 
 /**
- * Calls a graph as a function of tensors, such as a model read from a file in a training loss. The graph's nodes are
- * added to the current trace; the enclosing policy casts them, and they are differentiated like any other nodes.
- * Arguments have the names of the graph's inputs, results those of its outputs: `applyGraph<"y">(…)` types them.
+ * Calls a graph as a function of tensors. For example, a training loss can call a model from a file. The graph's nodes
+ * are added to the current trace; the enclosing policy casts them, and they are differentiated like any other nodes.
+ * Arguments are named like the graph's inputs, results like its outputs; `applyGraph<"y">(…)` types the result names.
  * @throws MP_INVALID_ARGUMENT outside a traced function, for a missing or unknown input
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a tensor of another type than the graph's input
  */

@@ -11,7 +11,7 @@ export function tensorsOf(tree: TensorTree): readonly Tensor[] {
   return leavesOf(tree, isTensor, "tree").map(([, leaf]) => leaf);
 }
 
-/** Part of a tree: `{}` takes the place of every tensor whose path is not in the part. */
+/** Copies a tree, with `{}` in place of every tensor whose path does not satisfy `isIn`. */
 export function partOf(tree: TensorTree, isIn: (path: string) => boolean): TensorTree {
   return mapTree(tree, isTensor, (leaf, path): TensorTree => (isIn(path) ? leaf : {})) as TensorTree;
 }

@@ -3,8 +3,8 @@ import type { AnyNode, GraphInput, Value, ValueType } from "../graph/graph.js";
 import type { TracedGraph } from "./trace.js";
 
 /**
- * Adds to a traced function what only the enclosing trace knows: which captures are parameters or constants.
- * @param isCopied whether a captured constant of that type is copied into the function instead of being an input
+ * Adds to a traced function what the enclosing trace knows about its captures: roles, and which are constants.
+ * @param isCopied whether to copy a captured constant of that type into the function; other captures become inputs
  */
 export function openedTo<R>(
   builder: GraphBuilder,

@@ -12,9 +12,9 @@ export function notePaths(tree: unknown, path = ""): void {
 }
 
 /**
- * Runs a part of a layer in the scope `name`, which reports show as `label`. The path of the layer's parameters comes
- * first, as in PyTorch's module names, so that two layers of one kind have different names. The path is left out if
- * the caller has opened a scope, or if the layer's parameters are all parameters of the run.
+ * Runs `body`, a part of a layer, in the scope `name`, which reports show as `label`. The path of the layer's
+ * parameters precedes the name, as in PyTorch's module names, so that two layers of one type differ in name. The path
+ * is left out if the caller has opened a scope, or if `parameters` is the whole parameter tree of the run.
  */
 export function labeledPart<T>(parameters: object, name: string, label: string, body: () => T): T {
   const path = paths.get(parameters) ?? "";

@@ -9,7 +9,7 @@ export function pinCasts(builder: GraphBuilder): void {
 
 /**
  * Whether to keep a cast to a tensor's own dtype. Such a cast has an effect under a policy: a value that is f32 while
- * tracing may become a half, and `cast(x, "f32")` keeps it in f32 from there on.
+ * tracing may get a half dtype, and `cast(x, "f32")` keeps it in f32 from there on.
  */
 export function pinsCasts(builder: GraphBuilder): boolean {
   for (let at: GraphBuilder | undefined = builder; at !== undefined; at = at.parent) {

@@ -3,7 +3,7 @@ import type { GraphBuilder } from "../graph/build/builder.js";
 import { readOptions, withDefault } from "../option-table.js";
 import { currentBuilder, withoutSegment, withSegment } from "./trace.js";
 
-/** Number of segments in each outermost trace until now; segment numbers are the same in every run. */
+/** Number of `remat` segments in each outermost trace until now; segment numbers are the same in every run. */
 const opened = new WeakMap<GraphBuilder, number>();
 /** Segments of each outermost trace that keep their random masks. */
 const keepers = new WeakMap<GraphBuilder, Set<number>>();
@@ -11,7 +11,7 @@ const keepers = new WeakMap<GraphBuilder, Set<number>>();
 export interface RematOptions {
   /**
    * `keep` stores the masks of `randomBernoulli`, and so of dropout, one byte for each element. `recompute` (default)
-   * draws them again, which takes longer than any other elementwise operator.
+   * draws them again, although drawing takes longer than any other elementwise operator.
    */
   readonly masks?: "recompute" | "keep";
 }
@@ -20,8 +20,8 @@ const REMAT = { masks: withDefault("recompute" as const, oneOf("recompute", "kee
 
 /**
  * Gradient checkpointing, called rematerialization (`remat`) in JAX: intermediate values of the function are not kept
- * for the backward pass but recomputed there from the function's inputs. It costs about one more forward pass of
- * `fn`; random numbers are the same again. Inside another `remat` it has no effect.
+ * for the backward pass but recomputed there from the function's inputs. The recomputation costs about one more forward
+ * pass of `fn`, and draws the same random numbers. Inside another `remat` it has no effect.
  * @throws MP_INVALID_ARGUMENT for unknown options
  */
 export function remat<A extends readonly unknown[], R>(
@@ -40,7 +40,7 @@ export function remat<A extends readonly unknown[], R>(
   };
 }
 
-/** Runs code that draws a random mask, outside of the segment if that keeps its masks. */
+/** Runs `body`, which draws a random mask. If the segment keeps its masks, runs `body` outside of the segment. */
 export function drawingMask<T>(body: () => T): T {
   const builder = currentBuilder("remat");
   const { segment } = builder.origin;

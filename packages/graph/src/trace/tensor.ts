@@ -7,13 +7,13 @@ import type { Shape } from "../shape.js";
 
 /**
  * A value of the graph being traced: immutable, typed, without data. Operators are free functions (`add(x, 1)`). A
- * tensor is valid while its trace runs. Coercing it to a primitive throws, since it has no number.
+ * tensor is valid while its trace runs. JavaScript arithmetic (`x + 1`) throws.
  */
 export class Tensor {
   /** Bundlers rename classes that refer to themselves, but messages show this name. */
   static readonly name: string = "Tensor";
   static {
-    // Used by Node's console.log; otherwise it shows the fields of a class that a bundler has renamed.
+    // Node's console.log calls this; otherwise it would show the fields of a class that a bundler has renamed.
     Object.defineProperty(Tensor.prototype, Symbol.for("nodejs.util.inspect.custom"), {
       value(this: Tensor): string {
         return this.toString();
@@ -22,7 +22,7 @@ export class Tensor {
   }
   readonly dtype: DType;
   readonly shape: Shape;
-  /** Only for messages of TypeScript, which list this name where host data is passed for a tensor. */
+  /** Declared only for TypeScript's messages: they show this name if host data is passed for a tensor. */
   declare readonly "Traced<typeof params>": never;
   readonly #value: Value;
 

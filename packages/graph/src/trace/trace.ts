@@ -8,7 +8,7 @@ import { isTensor, Tensor } from "./tensor.js";
 
 /** The builder that operator functions append to. Tracing is synchronous, so a variable is enough. */
 let current: GraphBuilder | undefined;
-/** Nesting depth of the SDK's own traced code; its lines do not help the reader of an error. */
+/** Number of enclosing `withoutLines` calls. Within them nodes get no line; the SDK's own lines do not help a user. */
 let quiet = 0;
 
 /** @throws MP_INVALID_ARGUMENT outside a trace */
@@ -62,16 +62,24 @@ export function scope<T>(name: string, body: () => T): T {
   );
 }
 
-/** Like `scope`, but reports show the label instead of the name. */
+/** Like `scope`, but reports show the label instead of the name, and errors of the body begin with it. */
 export function withLabel<T>(name: string, label: string, body: () => T): T {
-  return withOrigin(
-    (origin) => ({
-      ...origin,
-      scope: joinPaths(origin.scope, name),
-      label: joinPaths(origin.label ?? origin.scope, label),
-    }),
-    body,
-  );
+  const { label: around, scope: path } = currentBuilder("scope").origin;
+  const layer = joinPaths(around ?? path, label);
+  try {
+    return withOrigin((origin) => ({ ...origin, scope: joinPaths(path, name), label: layer }), body);
+  } catch (error) {
+    throw withLayer(error, layer);
+  }
+}
+
+/** Begins an error's message with the innermost layer, and keeps its stack. */
+function withLayer(error: unknown, layer: string): unknown {
+  if (!MpError.is(error) || error.details["layer"] !== undefined) return error;
+  const { code, message, details, stack } = error;
+  const named = new MpError(code, `${layer}: ${message}`, { details: { ...details, layer }, cause: error });
+  if (stack !== undefined) named.stack = stack.replace(message, () => named.message);
+  return named;
 }
 
 /** Joins paths by `/` and leaves out empty ones. */
@@ -86,7 +94,7 @@ export function withSegment<T>(segment: number, body: () => T): T {
   return withOrigin((origin) => ({ segment, ...origin }), body);
 }
 
-/** Runs `body` outside of any checkpoint segment: the values that it emits are kept, not recomputed. */
+/** Runs `body` outside of any `remat` segment, so the values that it emits are kept, not recomputed. */
 export function withoutSegment<T>(body: () => T): T {
   return withOrigin(({ segment: _left, ...origin }) => origin, body);
 }
@@ -94,6 +102,16 @@ export function withoutSegment<T>(body: () => T): T {
 /** Runs `body` so that no gradient flows through the nodes that it emits. */
 export function withoutGradient<T>(body: () => T): T {
   return withOrigin((origin) => ({ ...origin, stopsGradient: true }), body);
+}
+
+/** Runs `body`, which makes random numbers, so that no casting policy changes the dtypes of the nodes that it emits. */
+export function asDraw<T>(body: () => T): T {
+  return withOrigin((origin) => ({ ...origin, castSettled: "draw" }), body);
+}
+
+/** Marks the nodes that `body` emits as parts of a mean whose terms have unequal weights. */
+export function withUnevenMean<T>(body: () => T): T {
+  return withOrigin((origin) => ({ ...origin, isUneven: true }), body);
 }
 
 /** Runs SDK code whose nodes should not have a user line. */
@@ -112,8 +130,8 @@ export function keepsCasts(): boolean {
 }
 
 /**
- * Runs a user function. An MpError without a line that it throws (from a layer, or for an axis out of range) gets the
- * innermost line outside the SDK.
+ * Runs a user function. If it throws an MpError that names no line (from a layer, or for an axis out of range), adds
+ * the innermost line outside the SDK.
  */
 export function atUserLines<T>(body: () => T): T {
   const limit = Error.stackTraceLimit;
@@ -173,7 +191,7 @@ export function traceInto<R>(
   return { graph: builder.finish(outputs), captured: builder.captured, result };
 }
 
-/** Appends a traced graph to the current trace and returns its result there. */
+/** Appends a traced graph to the current trace and returns its result as tensors of that trace. */
 export function inlineTraced<R>(
   traced: TracedGraph<R>,
   inputs: readonly Tensor[],

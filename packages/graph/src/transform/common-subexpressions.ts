@@ -5,10 +5,12 @@ import { isGraph } from "../graph/is-graph.js";
 import { type HostTensor, isHostTensor } from "../host/host-tensor.js";
 import { sameBytes } from "../same-bytes.js";
 
-/** Ops whose bits do not depend on the order of operands. Max and Min are not: engines return either of -0 and +0. */
+/**
+ * Ops whose bits do not depend on the operand order. Max and Min are absent: given -0 and +0, engines return either.
+ */
 const COMMUTATIVE: ReadonlySet<Op> = new Set<Op>(["Add", "Mul", "And", "Or", "Xor", "Equal"]);
 
-/** Nodes of different sides do not merge: keeping a value that long often costs more than computing it again. */
+/** Nodes merge only within one part, because keeping a value longer often costs more than computing it again. */
 const sides: Readonly<Record<Phase, string>> = {
   forward: "forward",
   loss: "forward",
@@ -18,8 +20,8 @@ const sides: Readonly<Record<Phase, string>> = {
 
 /**
  * Merges nodes that compute the same value into the first of them. A Barrier is never merged, so that recomputed nodes
- * behind it stay apart from their forward copies. Nodes do not merge across checkpoint segments, nor between the
- * forward pass, the backward pass and the update. Constants merge by content everywhere.
+ * behind it stay apart from their forward copies. Nodes do not merge across `remat` segments, nor between the forward
+ * pass, the backward pass and the update. Constants merge by content everywhere.
  */
 export function eliminateCommonSubexpressions(graph: Graph): Graph {
   const contents = new ContentKeys();
@@ -74,7 +76,7 @@ class ContentKeys {
     return Object.is(value, -0) ? "-0" : `${typeof value} ${String(value)}`;
   }
 
-  /** A body equals only itself; a recomputed loop shares it with its forward copy. */
+  /** A loop body equals only itself; a recomputed loop has the same body object as the forward loop. */
   #graph(graph: object): string {
     const number = this.#graphs.get(graph) ?? this.#graphs.size;
     this.#graphs.set(graph, number);

@@ -3,14 +3,20 @@ import type { DType } from "../dtype.js";
 import { GraphBuilder } from "../graph/build/builder.js";
 import { printGraph } from "../graph/print.js";
 import { tensor } from "../host/host-tensor.js";
+import { evaluate } from "../reference/evaluate.js";
 import { add, div, greater, mul, sub, where } from "../trace/ops/binary.js";
-import { expand, reshape, squeeze, transpose, unsqueeze } from "../trace/ops/movement.js";
+import { matMul } from "../trace/ops/matrix.js";
+import { expand, reshape, slice, squeeze, transpose, unsqueeze } from "../trace/ops/movement.js";
+import { reduceSum } from "../trace/ops/reduce.js";
 import { constant, literal } from "../trace/ops/source.js";
 import { cast, exp, identity } from "../trace/ops/unary.js";
+import { key, randomBernoulli } from "../trace/random/random.js";
+import { randomNormal } from "../trace/random/random-normal.js";
 import type { Tensor } from "../trace/tensor.js";
 import { traceInto } from "../trace/trace.js";
 import { foldConstants } from "./constant-folding.js";
 import { eliminateDeadCode } from "./dead-code.js";
+import { prepareGraph } from "./prepare.js";
 
 /** The function's graph after folding, printed. */
 function folded(fn: (x: Tensor) => unknown, dtype: DType = "f32", shape: readonly number[] = [2, 3]): string {
@@ -169,4 +175,22 @@ describe("folding", () => {
     expect(graph.nodes.map(({ name }) => name)).toEqual(["Exp", "Tanh", "Constant", "Mul", "Neg"]);
     expect(graph.nodes.at(-1)?.origin.forward).toBe("Mul");
   });
+});
+
+it("makes what has no elements without computing anything, random numbers too", () => {
+  const empty = (x: Tensor) => ({
+    sum: reduceSum(mul(slice(x, [{ axis: 0, end: 0 }]), 2)),
+    noise: randomNormal(key(1), [0, 4]),
+    mask: randomBernoulli(key(2), 0.5, [3, 0]),
+    rows: matMul(x, constant(tensor(new Float32Array(0), [3, 0]))),
+  });
+  const text = folded(empty);
+  expect(text).not.toMatch(/RandomBits|MatMul|Slice|Mul|Gather/);
+  expect(text).toContain("f32[0, 4]");
+  expect(text).toContain("bool[3, 0]");
+  const { graph } = traceInto([{ name: "x", role: "batch", type: { dtype: "f32", shape: [2, 3] } }], ([x]) =>
+    empty(x as Tensor),
+  );
+  const x = tensor(new Float32Array(6).fill(1), [2, 3]);
+  expect(evaluate(prepareGraph(graph), { x })).toEqual(evaluate(graph, { x }));
 });

@@ -14,15 +14,17 @@ type Fold<K extends Op> = (node: GraphNode<K>, inputs: readonly Value[], at: Reb
 type FoldTable = { readonly [K in Op]?: Fold<K> };
 
 /**
- * Removes work that changes no bit: Identity, casts that undo a widening, chains of Reshape, Transpose and
- * Expand, x · 1, x / 1, x - 0 and x + (-0) (not x + 0, which turns -0 into +0), Expand in front of operators
- * that broadcast anyway, and arithmetic on scalar constants. Nothing larger is computed at compile time, and
- * nothing that would need an engine's own rounding.
+ * Removes work that changes no bit: Identity, casts that undo a widening, chains of Reshape, Transpose and Expand, x ·
+ * 1, x / 1, x - 0 and x + (-0) (not x + 0, which turns -0 into +0), Expand in front of operators that broadcast anyway,
+ * nodes whose result has no elements, and arithmetic on scalar constants. Larger values, and values that depend on an
+ * engine's rounding, are not computed here.
  */
 export function foldConstants(graph: Graph): Graph {
   return rebuildGraph(graph, (node, at) => {
     const [output] = node.outputs;
     if (output === undefined || node.outputs.length > 1) return undefined;
+    if (node.op !== "Constant" && output.shape.includes(0))
+      return [emitConstant(at, emptyTensor(output), undefined)];
     const inputs = at.counterparts(node.inputs);
     const lean = BROADCASTING.has(node.op) ? withoutExpand(inputs, output.shape, at) : inputs;
     const folded = (folds[node.op] as Fold<Op> | undefined)?.(node, lean, at);
@@ -106,7 +108,7 @@ const expand: Fold<"Expand"> = ({ attributes: { shape } }, [x], at) => {
   return source === x ? undefined : at.builder.emitOne("Expand", [source], { shape });
 };
 
-/** Returns x if the other operand is the neutral element and does not broadcast x. */
+/** Returns x if the other operand is the neutral element, `number`, and does not broadcast x. */
 function withoutNeutral(
   x: Value | undefined,
   other: Value | undefined,
@@ -121,11 +123,11 @@ function withoutNeutral(
 }
 
 interface Arithmetic {
-  /** Computes in f64. Rounding once is exact for these operators: 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
+  /** Computes in f64. Rounding this to the dtype is like a single rounding, as 53 ≥ 2 · 24 + 2 bits (Figueroa 1995). */
   readonly compute: (a: number, b: number) => number;
   /** The neutral element as the right operand. */
   readonly neutral: number;
-  /** Whether the number is also neutral as the left operand. */
+  /** Whether `neutral` is also neutral as the left operand. */
   readonly isCommutative: boolean;
 }
 
@@ -180,6 +182,9 @@ function floatTensor(dtype: FloatDType, number: number, shape: Shape): HostTenso
   data[0] = dtype === "f32" ? number : encode(dtype, number);
   return tensor(data as never, shape, dtype) as HostTensor;
 }
+
+const emptyTensor = ({ dtype, shape }: Value): HostTensor =>
+  tensor(new hostArrayOf[dtype](0) as never, shape, dtype) as HostTensor;
 
 function emitConstant(at: Rebuilding, value: HostTensor, literal: number | undefined): Value {
   const attributes: OpAttributes["Constant"] = literal === undefined ? { value } : { value, literal };

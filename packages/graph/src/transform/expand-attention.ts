@@ -1,4 +1,4 @@
-/** Attention and its gradient in terms of products and a softmax, for engines without a kernel for it. */
+/** Attention and its gradient as products and a softmax, for engines without kernels for them. */
 import { attentionSlopes } from "../gradient/rules/attention.js";
 import { attentionShares } from "../gradient/rules/attention-shares.js";
 import { narrow, toShape, wide, zeroGradient } from "../gradient/rules/rule.js";
@@ -21,8 +21,8 @@ function attend(operands: readonly Tensor[], { attributes, outputs }: GraphNode<
 
 /**
  * Replaces Attention and AttentionGradient nodes, also in bodies of loops, by MatMul, Softmax and operators that add the
- * masks, in f32 for any dtype. A graph without any is returned unchanged.
- * @param isExpanded called for each of them; default all
+ * masks, in f32 for any dtype. A graph without such nodes is returned unchanged.
+ * @param isExpanded called for each such node; by default all are replaced
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
  *   part of
  */

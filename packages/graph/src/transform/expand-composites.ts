@@ -14,9 +14,9 @@ export interface ExpandedGraph {
 
 /**
  * Replaces Attention, its gradient and Einsum by matrix products, sums and a softmax, for engines without good kernels
- * for them; also in bodies of loops, whose nodes `sourceOf` does not know. It calls `expandAttentions`, then
- * `expandEinsums`.
- * @param isExpanded called for each of them; default all
+ * for these operators. Bodies of loops are expanded, too, but `sourceOf` does not cover their nodes. Calls
+ * `expandAttentions`, then `expandEinsums`.
+ * @param isExpanded called for each such node; by default all are replaced
  */
 export function expandComposites(graph: Graph, isExpanded?: (node: AnyNode) => boolean): ExpandedGraph {
   const sources = new Map<string, string>();

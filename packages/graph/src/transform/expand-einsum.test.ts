@@ -82,7 +82,7 @@ describe.each(CASES.map(([equation, ...shapes]) => ({ equation, shapes })))(
       const expanded = expandEinsums(graph);
       expect(expanded.nodes.some(({ op }) => op === "Einsum")).toBe(false);
       const inputs = inputsOf(graph);
-      // The sign of a zero is open.
+      // The sign of a zero is unspecified.
       const data = (given: Graph) =>
         Array.from<number | bigint, number>(
           evaluateRaw(given, inputs)["y0"]?.data ?? [],

@@ -1,6 +1,6 @@
 /**
- * Einsum in terms of MatMul, Gemm, Mul and ReduceSum, for engines that have no kernel for it or a wrong one. Operands
- * are multiplied in pairs: labels of both become the batch, labels of one become rows or columns of a matrix product.
+ * Einsum as MatMul, Gemm, Mul and ReduceSum, for engines whose kernel for it is missing or wrong. Operands are
+ * multiplied in pairs: labels of both become the batch or are summed over, labels of one become rows or columns.
  */
 
 import { type DType, isFloat, isHalf } from "../dtype.js";
@@ -26,8 +26,8 @@ interface Labeled {
 }
 
 /**
- * Replaces the chosen Einsum nodes, also in bodies of loops. A graph without any is returned unchanged. An Einsum of
- * halves that takes one rounding stays in the half; one of several steps is computed in f32 and rounded at its end.
+ * Replaces the chosen Einsum nodes, also in bodies of loops. A graph without any is returned unchanged. An Einsum in a
+ * half dtype stays in that dtype if its expansion rounds once; otherwise it is computed in f32 and rounded at the end.
  * @param isExpanded called for each Einsum; default all
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
  *   part of
@@ -89,7 +89,7 @@ class Expansion {
       const size = this.#contraction.sizes.get(label) ?? 1;
       const all = size ** count;
       const flat = this.#reshaped(inFront, [all, ...this.#shapeOf(rest)]);
-      // The diagonal's elements are that many steps apart.
+      // The elements of the diagonal are `step` apart in the flat tensor.
       const step = size < 2 ? 1 : (all - 1) / (size - 1);
       current = this.#emit("Slice", [flat], { axes: [0], starts: [0], ends: [all], steps: [step] });
       labels = label + rest;
@@ -131,7 +131,7 @@ class Expansion {
     return { value: this.#reshaped(value, this.#shapeOf(labels)), labels };
   }
 
-  /** A product of two matrices. Its flags save transpositions. */
+  /** A product of two matrices; the flags of Gemm save transpositions. */
   #gemm(a: Labeled, b: Labeled, { rows, columns, summed }: Roles): Value {
     const transA = a.labels === summed + rows && rows !== "";
     const transB = b.labels === columns + summed && columns !== "";

@@ -11,7 +11,7 @@ export interface NodeExpansion<K extends Op> {
   readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
 }
 
-/** Expands the chosen nodes of some operators, also in bodies of loops. Returns the graph itself if there are none. */
+/** Expands the chosen nodes of some operators, also in bodies of loops. Returns the graph itself if none is chosen. */
 export function expandNodes<K extends Op>(
   graph: Graph,
   ops: readonly K[],

@@ -4,7 +4,7 @@ import { formatShape } from "../shape.js";
 import { eliminateDeadCode } from "./dead-code.js";
 import { singleUseTest, sumTrees } from "./sum-trees.js";
 
-/** A piece of the sum: its values at `start` … `end` of the axis; all other values are zero. */
+/** A term of the sum: `part` at `start` … `end` of the axis, zero elsewhere. */
 interface Piece {
   readonly value: Value;
   readonly part: Value;
@@ -16,7 +16,7 @@ interface Piece {
 /**
  * Concatenates the gradients of slices. The gradient of a value that is sliced into parts (steps of a sequence, gates
  * of a cell) is a sum of zero-padded pieces, each as large as the whole. Pieces that do not overlap are concatenated
- * instead, with zeros only in the gaps: one pass instead of two per piece.
+ * instead, with zeros only in the gaps. This takes one pass instead of two per piece.
  */
 export function fuseSliceGradients(graph: Graph): Graph {
   const makers = producers(graph);
@@ -60,7 +60,7 @@ function findPiece(value: Value, makers: ReadonlyMap<Value, AnyNode>): Piece | u
   return { value, part, axis, start, end: start + (part.shape[axis] ?? 0) };
 }
 
-/** Pieces in order of position, without those that overlap an earlier one. */
+/** Pieces in order of position, leaving out pieces that overlap an earlier piece. */
 function disjoint(pieces: readonly Piece[]): readonly Piece[] {
   const kept: Piece[] = [];
   for (const piece of [...pieces].sort((a, b) => a.start - b.start)) {

@@ -75,7 +75,7 @@ describe("weight gradients of a recurrence", () => {
   it("are one Gemm a weight and one ReduceSum for the bias, over shared concatenations", () => {
     const given = recurrence(6);
     const fused = fuseWeightGradients(given);
-    // What is left besides: the gradient of each state but the first, and x + x of the square.
+    // The remaining Gemms are the gradients of the states but the first; the remaining Add is x + x of the square.
     expect([count(given, "Gemm"), count(fused, "Gemm")]).toEqual([6 + 6 + 5, 1 + 1 + 5]);
     expect([count(given, "ReduceSum"), count(fused, "ReduceSum")]).toEqual([6, 1]);
     expect([count(given, "Add"), count(fused, "Add")]).toEqual([16, 1]);

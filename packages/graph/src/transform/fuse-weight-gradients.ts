@@ -5,17 +5,17 @@ import { eliminateDeadCode } from "./dead-code.js";
 import { scheduleWithPeak } from "./schedule.js";
 import { singleUseTest, sumTrees } from "./sum-trees.js";
 
-/** With fewer terms the copies cost more than the products save. */
+/** Least number of terms to fuse. With fewer terms, the copies would cost more than the fused product saves. */
 const MIN_TERMS = 4;
 
-/** The most memory that fusions may add to the step's peak: this share of it, or this many bytes. */
+/** Fusions may add this fraction to the step's peak memory, or `NEGLIGIBLE_BYTES` if that is more. */
 const MAX_GROWTH = 0.05;
 const NEGLIGIBLE_BYTES = 2 ** 16;
 
 /** One term of a sum: the transpose of `left` times `right`, or the sum over the rows of `right` if there is no `left`. */
 interface Term {
   readonly value: Value;
-  /** Terms of one kind are summed by concatenating their rows. */
+  /** Terms of equal `kind` are summed together, by concatenating their rows. */
   readonly kind: string;
   readonly left: Value | undefined;
   readonly right: Value;
@@ -30,11 +30,11 @@ interface Fusion {
 }
 
 /**
- * Fuses the terms of weight gradients. The gradient of a weight that is used in many steps of a recurrence is a sum
- * of Aᵗᵀ·Gᵗ: one Gemm over the concatenated rows of all Aᵗ and Gᵗ computes it in one pass and rounds halves once. The
- * gradient of the bias is one ReduceSum over the same rows of Gᵗ. Other terms stay as they are, and so do sums whose
- * operands would take too much memory while they wait for the last one: for a weight that many checkpointed blocks
- * share, keeping them would undo the checkpointing.
+ * Fuses the terms of weight gradients. The gradient of a weight that is used in many steps of a recurrence is a sum of
+ * products Aᵗᵀ·Gᵗ: one Gemm over the concatenated rows of all Aᵗ and Gᵗ computes it in one pass, and in a half dtype
+ * rounds once. The gradient of the bias is one ReduceSum over the same rows of Gᵗ. Other terms stay as they are. A sum
+ * stays, too, if its operands would take too much memory while they wait for the last term. For example, for a weight
+ * that many checkpointed blocks share, fusing would undo the checkpointing.
  */
 export function fuseWeightGradients(graph: Graph): Graph {
   const fusions = findFusions(graph);
@@ -54,7 +54,7 @@ export function fuseWeightGradients(graph: Graph): Graph {
   return best;
 }
 
-/** The peak of the graph in its final order, since the schedule moves other nodes after a fusion. */
+/** The peak of the graph in its final order, because after a fusion the schedule moves other nodes, too. */
 const peakBytes = (graph: Graph): number => scheduleWithPeak(graph).peakBytes;
 
 function findFusions(graph: Graph): readonly Fusion[] {

@@ -61,7 +61,7 @@ describe("peakLiveBytes", () => {
     const y = builder.emitOne("ReduceSum", [b], { axes: [0], keepdims: true });
     const graph = builder.finish({ y });
     const beside = peakLiveBytes(graph).bytes - (1 + 2) * KB;
-    // b takes the memory of a, which nothing reads while there is the wide one.
+    // b takes the memory of a, which nothing reads any more while the wide value is alive.
     expect(peakLiveBytes(graph, { reusesShapes: true }).bytes - beside).toBe((1 + 2 + 1) * KB);
     expect(beside).toBeLessThan(16);
   });

@@ -2,13 +2,13 @@ import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { opTable } from "../graph/op-table.js";
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 
-/** Which memory each value of a graph occupies, and which nodes read it. */
+/** The memory that each value of a graph occupies, and the nodes that read that memory. */
 export class Storages {
   readonly #roots = new Map<Value, Value>();
   readonly #readers = new Map<Value, AnyNode[]>();
   /** Memory held from the first node to the last: constants, and inputs, which belong to the caller. */
   readonly held: ReadonlySet<Value>;
-  /** Memory of outputs, held from their node to the end. */
+  /** Memory of outputs, held from the node that makes the output to the end. */
   readonly returned: ReadonlySet<Value>;
 
   /** @param successors maps a value to the earlier value whose memory it takes; see `findReuse` */
@@ -72,14 +72,14 @@ export interface LivenessOptions {
   readonly workspace?: (node: AnyNode) => number;
   /** Whether a value that is no longer read keeps its memory for a later value of its shape; default false. */
   readonly reusesShapes?: boolean;
-  /** The storages of these nodes in any order, if they are known. */
+  /** The storages of the graph, if they are known; they hold for any order of its nodes. */
   readonly storages?: Storages;
 }
 
 /**
- * Maps a value to the earlier value whose memory it takes: the last to become free of those with its shape and width.
- * The memory of such a chain is held from its first value to the last reader of its last value, even while none of
- * them is alive.
+ * Maps a value to the earlier value whose memory it takes. Of the free values with its shape and byte size, this is the
+ * last to become free. The memory of a chain of such values is held from the first value to the last reader of the last
+ * value, even while none of the values is alive.
  */
 function findReuse(graph: Graph): ReadonlyMap<Value, Value> {
   const storages = new Storages(graph);

@@ -13,7 +13,7 @@ import { fuseWeightGradients } from "./fuse-weight-gradients.js";
 import { scheduleGraph } from "./schedule.js";
 
 /**
- * Common subexpressions are eliminated before and after the fusions, which leave duplicates of what they concatenate.
+ * Common subexpressions are eliminated before and after the fusions, which leave duplicates of concatenated values.
  */
 const passes: readonly ((graph: Graph) => Graph)[] = [
   eliminateDeadCode,
@@ -29,8 +29,8 @@ const passes: readonly ((graph: Graph) => Graph)[] = [
 
 /**
  * Runs the clean-ups that every program gets before a backend sees it. Backends run nodes in the new order.
- * @param manifest of the engine that gets the graph. Operators of parts that it does not support are written as their
- *   parts; without it, all of them
+ * @param manifest of the engine that gets the graph. Operators with `parts` in the op table are replaced by their
+ *   parts, unless this manifest supports them
  */
 export function prepareGraph(graph: Graph, manifest?: Pick<BackendManifest, "ops">): Graph {
   const isKept = (op: Op): boolean =>

@@ -1,12 +1,12 @@
 /**
- * The order in which a graph runs. Engines must follow it, since it decides how much memory a step takes. The forward
- * pass stays in order, and so do the matrix products, except under the third rule. Four rules move nodes:
+ * The order in which a graph runs. Engines must follow it, since the order decides how much memory a step takes. The
+ * forward pass stays in order, and so do the matrix products, except under the third rule. Four rules move nodes:
  * - a cheap node whose result is no smaller than the memory that running it would free (`1 - y·y`, a Transpose, β·m)
  *   waits until a node that reads it is about to run;
- * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more
- *   than it leaves behind can run as a whole: a parameter is updated right after its gradient is complete;
- * - when all remaining readers of a value can run, and their results take less memory than the value, they run: a
- *   saved activation ends as a mask and a weight gradient before the gradient of its layer's input is computed;
+ * - nodes that follow from gradients (casts to f32, the optimizer) run as soon as a group of them that frees more than
+ *   it leaves behind can run as a whole: a parameter is updated right after its gradient is complete;
+ * - when all remaining readers of a value can run, and their results take less memory than the value, they run: a saved
+ *   activation ends as a mask and a weight gradient before the gradient of its layer's input is computed;
  * - everything else keeps the given order, in which gradients come in reverse order of the forward pass.
  */
 import type { Op } from "../graph/attributes.js";
@@ -15,13 +15,13 @@ import type { AnyNode, Graph, Value } from "../graph/graph.js";
 import { byteLength, totalBytes } from "../host/host-tensor.js";
 import { peakLiveBytes, Storages } from "./liveness.js";
 
-/** Ops that stay in place: their operands are in the caches there, and they structure profiles for readers. */
+/** Ops that keep their position, where caches hold their operands and readers of profiles expect them. */
 const ANCHORED: ReadonlySet<Op> = new Set<Op>([...PRODUCT_OPS, ...FAMILIES.attention]);
 
 /** Sizes up to this many bytes are ignored: scalars, counters, rates. */
 const NEGLIGIBLE = 4096;
 
-/** The same nodes in an order of low peak memory; the graph itself if that order has a higher peak. */
+/** Puts the nodes into an order of low peak memory; returns the graph itself if that order has a higher peak. */
 export const scheduleGraph = (graph: Graph): Graph => scheduleWithPeak(graph).graph;
 
 interface Scheduled {
@@ -29,7 +29,7 @@ interface Scheduled {
   readonly peakBytes: number;
 }
 
-/** Fusions compare the peaks of graphs, one of which is then the step. */
+/** Known schedules by graph. Fusions compare the peaks of several graphs, and one of these graphs becomes the step. */
 const known = new WeakMap<Graph, Scheduled>();
 
 /** The graph as `scheduleGraph` orders it, and its peak of live bytes with the outputs held from the start. */
@@ -58,23 +58,23 @@ interface Memory {
   left: number;
 }
 
-/** A node with its neighbors, and what is known about its place. */
+/** A node with its neighbors, and facts about its position in the order. */
 interface Planned {
   readonly node: AnyNode;
   readonly position: number;
-  /** Memory that it reads, each once. */
+  /** The memories that the node reads, each once. */
   readonly memories: readonly Memory[];
   /** Bytes of new memory that do not last to the end. */
   readonly allocated: number;
   readonly producers: ReadonlySet<Planned>;
-  /** Readers of its results, one result after the other. */
+  /** Readers of the node's results, result by result. */
   readonly readers: Planned[];
-  /** Follows from gradients without being part of the backward pass. */
+  /** True for a node outside the backward pass that depends on gradients. */
   isEager?: true;
-  /** For a node that waits for a reader: the position of that reader, counting its own wait. */
+  /** For a node that waits for a reader: the reader's `waitsUntil`, or its position if it does not wait. */
   waitsUntil?: number;
   isScheduled?: true;
-  /** A node that it cannot run before, found by the last search. */
+  /** An unscheduled node that has to run first, found by the last search. */
   blocker?: Planned;
 }
 
@@ -91,7 +91,7 @@ class Scheduling {
   readonly storages: Storages;
   readonly #returned: ReadonlySet<Value>;
   readonly #nodes: readonly Planned[];
-  /** Values widened from held memory, such as state in few bits: that the nodes of these wait keeps nothing alive. */
+  /** Values widened from held memory, such as 8-bit optimizer state. Delaying their nodes keeps nothing alive. */
   readonly #decoded = new Set<Value>();
   readonly #order: Planned[] = [];
 
@@ -182,13 +182,13 @@ class Scheduling {
     return (widens || inputs.some(isDecoded)) && inputs.every((input) => isDecoded(input) || isHeld(input));
   }
 
-  /** Where a node's results are first read, counting delays; undefined if some are returned or none is read. */
+  /** Position of the first read of a node's results, with delays; undefined if some are returned or none is read. */
   #firstRead({ node, readers }: Planned): number | undefined {
     if (readers.length === 0 || node.outputs.some((output) => this.#returned.has(output))) return undefined;
     return readers.reduce((first, reader) => Math.min(first, placeOf(reader)), Number.POSITIVE_INFINITY);
   }
 
-  /** Whether a node's result takes at least the memory of the operands that only this node would keep until then. */
+  /** Whether a node's results take at least the memory of the operands that waiting would keep alive. */
   #mayWait(node: Planned, until: number): boolean {
     let kept = 0;
     for (const { root, bytes, readers } of node.memories) {
@@ -198,7 +198,7 @@ class Scheduling {
     return node.allocated + NEGLIGIBLE >= kept;
   }
 
-  /** Appends a node after the delayed nodes that it needs, beginning with those that free the most memory. */
+  /** Appends a node after the delayed nodes that it needs, those that free most memory first. */
   #schedule(node: Planned): void {
     const stack = [node];
     for (let next = stack.at(-1); next !== undefined; next = stack.at(-1)) {
@@ -215,14 +215,14 @@ class Scheduling {
     }
   }
 
-  /** The unscheduled nodes whose results a node reads; the one to run first is the last. */
+  /** The unscheduled nodes whose results a node reads; the last of the list is to run first. */
   #missing({ producers }: Planned): readonly Planned[] {
     const missing = [...producers].filter(({ isScheduled }) => !isScheduled);
     if (missing.length < 2) return missing;
     return missing.sort((a, b) => this.#growth([b]) - this.#growth([a]) || b.position - a.position);
   }
 
-  /** Runs the eager nodes that follow from these nodes' results, if that frees memory in all. */
+  /** Runs the eager nodes that follow from these nodes' results, if together they take no more memory. */
   #runEager(news: readonly Planned[]): void {
     const group = this.#runnable(news);
     const isReadWithin = ({ readers }: Planned): boolean => readers.some((reader) => group.has(reader));
@@ -235,8 +235,8 @@ class Scheduling {
   }
 
   /**
-   * Keeps the order of a group, except that with decoded state one parameter follows the other: one is stored before
-   * the next is decoded. Nodes that touch the same large value belong to the same parameter.
+   * Keeps the order of a group. With decoded state, puts the nodes of each parameter together, so that one parameter's
+   * state is stored before the next is decoded. Nodes with the same large value belong to one parameter.
    */
   #inParts(group: ReadonlySet<Planned>): readonly Planned[] {
     const nodes = inOrder(group);
@@ -266,7 +266,7 @@ class Scheduling {
     return [...parts.values()].flat();
   }
 
-  /** Runs the last readers of values that readers of these nodes also read, if that frees memory. */
+  /** Runs the last readers of each value that a reader of these nodes also reads, if that frees memory. */
   #runLastReaders(news: readonly Planned[]): void {
     const large = new Set<Memory>();
     for (const { readers } of news)
@@ -301,8 +301,8 @@ class Scheduling {
   }
 
   /**
-   * A node with the delayed nodes that it needs besides the group; empty if it needs anything else. The group has all
-   * that its nodes need: a node that blocked this one does so until it is scheduled or in the group.
+   * Returns a node and the delayed nodes outside the group that it needs; nothing if it needs other nodes. A known
+   * `blocker` blocks until it is scheduled or in the group.
    */
   #needed(node: Planned, group: ReadonlySet<Planned>): Iterable<Planned> {
     const isMissing = (other: Planned): boolean => !other.isScheduled && !group.has(other);

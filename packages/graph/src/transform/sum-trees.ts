@@ -38,7 +38,7 @@ function isPlainSum(node: AnyNode): boolean {
   return isNode(node, "Add") && a !== undefined && b !== undefined && sameShape(a.shape, b.shape);
 }
 
-/** Returns a test for values with one reader, which reads the value once, that are not outputs of the graph. */
+/** Returns a test: a single node reads the value, reads it once, and the value is not an output of the graph. */
 export function singleUseTest(graph: Graph): (value: Value) => boolean {
   const readers = consumers(graph);
   const returned = new Set(graph.outputs.map(({ value }) => value));

@@ -1,13 +1,13 @@
-/** Activations by their names in config.json. */
+/** Activation functions by their names in config.json. */
 import type { Tensor } from "@mp/core";
-import { gelu, mul, relu, sigmoid } from "@mp/core/ops";
+import { gelu, relu, silu } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
 
 export type Activation = (x: Tensor) => Tensor;
 
 const ACTIVATIONS: Readonly<Record<string, Activation>> = {
-  silu: (x) => mul(x, sigmoid(x)),
-  swish: (x) => mul(x, sigmoid(x)),
+  silu,
+  swish: silu,
   gelu: (x) => gelu(x, { approximate: "none" }),
   gelu_new: (x) => gelu(x, { approximate: "tanh" }),
   gelu_pytorch_tanh: (x) => gelu(x, { approximate: "tanh" }),

@@ -3,8 +3,8 @@ import { gather, reshape } from "@mp/core/ops";
 import type { DecoderInput } from "./decoder.js";
 
 /**
- * Runs the blocks in order, each in its own scope and wrapped as the input says. Returns the hidden states [batch,
- * time, size], or only those of the position `place`.
+ * Runs the blocks in order, each in its own scope and wrapped by `wrapped`. Returns the hidden states [batch,
+ * time, size], or only the state at the position `place`.
  */
 export function throughBlocks<B>(
   name: string,

@@ -1,6 +1,6 @@
 // What holds for any configuration of a family: generated ones, in double precision.
 
-import { type HostTensor, key, tensor } from "@mp/core";
+import { type HostTensor, isHostTensor, key, leavesOf, tensor } from "@mp/core";
 import { type FieldTable, readFields } from "@mp/nn/internal";
 import { describe, expect, it } from "vitest";
 import { numbers, run } from "../../../nn/test/run-layer.js";
@@ -61,8 +61,9 @@ function configOf(seed: number, family: string): CausalLmConfig {
     head_dim: one([null, 6]),
     hidden_act: one(["silu", "gelu", "relu"]),
     max_position_embeddings: 16,
-    ...(family === "qwen2" ? {} : { attention_bias: draw() < 0.5 }),
+    ...(family === "llama" || family === "qwen3" ? { attention_bias: draw() < 0.5 } : {}),
     ...(family === "llama" ? { mlp_bias: draw() < 0.5 } : {}),
+    ...(family === "mistral" ? { sliding_window: one([null, 2, 4]) } : {}),
     rope_scaling: one(rotations),
   };
 }
@@ -210,6 +211,39 @@ it.each(absurd)("a configuration of %s with an absurd %s is refused by name, at 
   expect(process.cpuUsage(before).user / 1e6).toBeLessThan(6);
 });
 
+describe("a sliding window", () => {
+  const text = [3, 1, 4, 1, 5, 9, 2];
+  /** The places whose logits change with the first token. */
+  function reachOfFirst(layers: number, window: number | null): readonly number[] {
+    const config = { ...configOf(1, "mistral"), num_hidden_layers: layers, sliding_window: window };
+    const [one, other] = [text, [8, ...text.slice(1)]].map((row) =>
+      logits(causalLm(config), { ids: ids([row]) }),
+    );
+    const isOther = (_: number, place: number): boolean =>
+      one?.slice(place * VOCABULARY, (place + 1) * VOCABULARY).join() !==
+      other?.slice(place * VOCABULARY, (place + 1) * VOCABULARY).join();
+    return text.map((_, place) => place).filter(isOther);
+  }
+
+  it.each([
+    [1, 1, [0]],
+    [1, 3, [0, 1, 2]],
+    [2, 3, [0, 1, 2, 3, 4]],
+    [1, null, [0, 1, 2, 3, 4, 5, 6]],
+  ] as const)("over %i layers, %s tokens wide, ends the reach of a token", (layers, window, places) => {
+    expect(reachOfFirst(layers, window)).toEqual(places);
+  });
+
+  it("has 4096 tokens where a Mistral does not say, and no end where it says null", () => {
+    const { fields } = FAMILIES["mistral"] as (typeof FAMILIES)[string];
+    expect(readFields("x", {}, fields, [])).toMatchObject({ sliding_window: 4096 });
+    expect(readFields("x", { sliding_window: null }, fields, [])).toMatchObject({ sliding_window: null });
+    expect(() => causalLm({ ...configOf(1, "mistral"), sliding_window: 0 })).toThrow(
+      /sliding_window must be an integer from 1/,
+    );
+  });
+});
+
 describe("a configuration", () => {
   const CONFIG: CausalLmConfig = { ...configOf(1, "llama"), architectures: ["LlamaForCausalLM"] };
 
@@ -217,7 +251,7 @@ describe("a configuration", () => {
     [
       { model_type: "gemma4" },
       "MP_UNSUPPORTED",
-      /model_type must be one of gpt2, llama, qwen2, qwen3, got "gemma4"/,
+      /model_type must be one of gpt2, llama, mistral, qwen2, qwen3, got "gemma4"/,
     ],
     [
       { architectures: ["LlamaForSequenceClassification"] },
@@ -307,5 +341,27 @@ describe("nextTokenLoss", () => {
     expect(loss(data.labels)).toBeCloseTo((surprise(0, 1) + surprise(1, 0)) / 2, 6);
     expect(loss(ids([[2, -100, 0]]))).toBeCloseTo(surprise(1, 0), 6);
     expect(() => loss(ids([[1]]))).toThrow(/time of 2 or more, got \[1, 1\]/);
+  });
+});
+
+describe("the axis of a matrix's outputs", () => {
+  it.each(FAMILY_NAMES)("is that of its linear layers, and of tables, in %s", (family) => {
+    for (let seed = 0; seed < 10; seed++) {
+      const model = causalLm(configOf(seed, family));
+      const linear = new Map(model.linearLayers.map((layer) => [`${layer.path}/weight`, layer]));
+      const matrices = leavesOf(model.init(key(1)), isHostTensor, "params").filter(
+        ([, { shape }]) => shape.length === 2,
+      );
+      for (const [path, { shape }] of matrices) {
+        const axis = model.outputAxis(path, { shape });
+        const { outputs, inputs } = linear.get(path) ?? { outputs: shape[1], inputs: shape[0] };
+        expect([shape[axis ?? 2], shape[1 - (axis ?? 2)]], path).toEqual([outputs, inputs]);
+      }
+      expect(model.outputAxis("elsewhere/weight", { shape: [2, 3] })).toBeUndefined();
+    }
+    const { outputAxis } = causalLm(configOf(1, family));
+    const head =
+      family === "gpt2" ? "transformer/h/0/attn/c_attn/weight" : "model/layers/0/mlp/up_proj/weight";
+    expect(outputAxis(head, { shape: [1, 1] })).toBe(family === "gpt2" ? 1 : 0);
   });
 });

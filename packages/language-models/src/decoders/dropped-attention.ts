@@ -4,7 +4,7 @@ import { dropout } from "@mp/nn";
 import { isPast } from "@mp/nn/internal";
 import type { DecoderInput, Heads } from "./decoder.js";
 
-/** Causal attention with dropout on its weights in training, which the `attention` operator lacks. */
+/** Computes causal attention. In training, drops attention weights, which the `attention` operator cannot. */
 export function attendWithDropout(layer: number, heads: Heads, rate: number, input: DecoderInput): Tensor {
   const { attend, mask, context } = input;
   if (rate === 0 || context?.training !== true) return attend(layer, heads);

@@ -1,10 +1,10 @@
-/** Checks of numbers in a config.json, besides those in nn. */
+/** Checks for numbers in a config.json, in addition to those of `@mp/nn`. */
 import { checks } from "@mp/graph/internal";
 
-/** A number of positions; positions are i32. */
+/** A number of positions. Positions are i32. */
 export const positionCount: checks.Check = checks.integer(1, 2 ** 31 - 1);
 
-/** The number of layers; more would fill the memory before any weights are loaded. */
+/** A number of layers. A larger one would fill the memory before any weights are loaded. */
 export const depth: checks.Check = checks.integer(1, 2 ** 12);
 
 export const nonNegative: checks.Check = checks.claim(

@@ -1,4 +1,4 @@
-/** The decoder of GPT-2: learned positions, layer normalization, one projection for queries, keys and values. */
+/** The decoder of GPT-2: learned positions, layer normalization, one projection for query, key and value. */
 
 import { scope, type Tensor } from "@mp/core";
 import { add, layerNormalization, mul, reshape, split, transpose } from "@mp/core/ops";
@@ -19,9 +19,8 @@ import { activationName, findActivation } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
 import { attendWithDropout } from "./dropped-attention.js";
-import { embed } from "./embedded.js";
 import { depth, nonNegative } from "./field-checks.js";
-import { HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
+import { embed, HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { SHARED } from "./shared-fields-table.js";
 
@@ -42,13 +41,13 @@ export const GPT2_FIELDS: FieldTable = {
   scale_attn_weights: optional(checks.truth, true),
   scale_attn_by_inverse_layer_idx: optional(checks.truth, false),
   tie_word_embeddings: optional(checks.truth, true),
-  // The softmax is in float32 without it; transformers itself reads it in one of its kernels alone.
+  // The softmax is in float32 whatever this field says; transformers reads it in only one of its kernels.
   ...unused("reorder_and_upcast_attn"),
   ...unused(`n_ctx n_vocab n_special output_past predict_special_tokens gradient_checkpointing _num_labels summary_type
     summary_use_proj summary_activation summary_proj_to_labels summary_first_dropout`),
 };
 
-/** The fields that are read. */
+/** The fields of the configuration that are read. */
 interface Config
   extends Readonly<Record<"vocab_size" | "n_positions" | "n_embd" | "n_layer" | "n_head", number>>,
     Readonly<Record<"layer_norm_epsilon" | "resid_pdrop" | "embd_pdrop" | "attn_pdrop", number>>,
@@ -61,13 +60,8 @@ interface Config
 /** @throws MP_INVALID_ARGUMENT for sizes that do not fit together */
 export function gpt2Decoder(given: FieldValues): Decoder {
   const config = given as unknown as Config;
-  const {
-    vocab_size: vocabulary,
-    n_positions: positions,
-    n_layer: layers,
-    n_head: heads,
-    n_embd: size,
-  } = config;
+  const { vocab_size: vocabulary, n_positions: positions, n_layer: layers } = config;
+  const { n_head: heads, n_embd: size } = config;
   if (size % heads !== 0) throw invalid(`causalLm: n_head must divide n_embd, got ${heads} and ${size}`);
   return {
     sizes: { vocabulary, layers, keyHeads: heads, headSize: size / heads, positions },
@@ -76,12 +70,12 @@ export function gpt2Decoder(given: FieldValues): Decoder {
   };
 }
 
-const normSpec = (size: number) => ({ weight: spec([size], "ones"), bias: spec([size], "zeros") });
+const normSpec = (size: number) => ({ weight: spec([size], 1), bias: spec([size], 0) });
 
-/** The weights of a `Conv1D`; `factor` scales the standard deviation of its initial values. */
+/** Describes the weights of a `Conv1D`; `factor` scales the standard deviation of initial values. */
 const convolutionSpec = (inputs: number, outputs: number, factor = 1) => ({
   weight: { ...spec([inputs, outputs], "normal"), isLinear: true, isInputsFirst: true, factor } as const,
-  bias: spec([outputs], "zeros"),
+  bias: spec([outputs], 0),
 });
 
 const blockSpec = (size: number, hidden: number, factor: number) => ({
@@ -129,9 +123,9 @@ const dropOut = (x: Tensor, share: number, { context }: DecoderInput): Tensor =>
 
 /** Layer normalization, with statistics in f32 under any policy. */
 const normalize = ({ layer_norm_epsilon: epsilon }: Config, { weight, bias }: Norm, x: Tensor): Tensor =>
-  layerNormalization(x, widen(weight, x), widen(bias, x), { epsilon });
+  layerNormalization(x, widen(weight, x.dtype), widen(bias, x.dtype), { epsilon });
 
-/** The scale of a layer's scores, relative to that of `attention`, 1 / √(head size). */
+/** A factor for a layer's attention scores, in addition to the 1 / √(head size) of `attention`. */
 const attentionScale = (config: Config, layer: number): number =>
   (config.scale_attn_weights ? 1 : Math.sqrt(config.n_embd / config.n_head)) /
   (config.scale_attn_by_inverse_layer_idx ? layer + 1 : 1);
@@ -161,11 +155,8 @@ function blockOutput(
   const middle = add(x, attended);
   const fed = scope("mlp", () => {
     const read = layer(own.mlp, "c_fc", normalize(config, own.ln_2, middle));
-    return dropOut(
-      layer(own.mlp, "c_proj", findActivation(config.activation_function)(read)),
-      ofOutputs,
-      input,
-    );
+    const active = findActivation(config.activation_function)(read);
+    return dropOut(layer(own.mlp, "c_proj", active), ofOutputs, input);
   });
   return add(middle, fed);
 }

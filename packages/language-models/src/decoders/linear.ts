@@ -1,12 +1,12 @@
-/** Linear layers in the form of published files, alone or with an adapter beside the weight. */
+/** Linear layers with the layout of published files, alone or with an adapter. */
 
-import type { Tensor } from "@mp/core";
-import { add, cast, matMul, mul, reshape, transpose } from "@mp/core/ops";
+import type { DType, Tensor } from "@mp/core";
+import { add, cast, gather, matMul, mul, reshape, transpose } from "@mp/core/ops";
 import { dropout, type LayerContext } from "@mp/nn";
 import { type LinearPart, withWeight } from "@mp/nn/internal";
 import { type ParameterSpec, spec } from "./parameter-spec.js";
 
-/** The path of the linear layer that gives the logits, unless the embeddings do. */
+/** Path of the linear layer that computes the logits; a model with tied embeddings has none. */
 export const HEAD = "lm_head";
 
 type LinearSpec = {
@@ -16,10 +16,10 @@ type LinearSpec = {
 
 export function linearSpec(inputs: number, outputs: number, hasBias = false): LinearSpec {
   const weight = { ...spec([outputs, inputs], "normal"), isLinear: true } as const;
-  return hasBias ? { weight, bias: spec([outputs], "zeros") } : { weight };
+  return hasBias ? { weight, bias: spec([outputs], 0) } : { weight };
 }
 
-/** A tree of parameters as a traced function sees it. */
+/** The type of a tree of parameters in a traced function. */
 export type TensorsOf<S> = S extends ParameterSpec
   ? Tensor
   : S extends LinearSpec
@@ -33,24 +33,27 @@ export function linear(
   context: LayerContext | undefined,
 ): Tensor {
   const product = withWeight(weight, (own) =>
-    isInputsFirst === true ? matMul(x, widen(own, x)) : times(x, own),
+    isInputsFirst === true ? matMul(x, widen(own, x.dtype)) : times(x, own),
   );
-  const own = bias === undefined ? product : add(product, widen(bias, x));
+  const own = bias === undefined ? product : add(product, widen(bias, x.dtype));
   if (adapter === undefined) return own;
   const { down, up, scale, dropout: rate } = adapter;
   const read = rate === 0 ? x : dropout(rate).apply({}, x, context);
   return add(own, mul(times(times(read, down), up), scale));
 }
 
-/** x · Wᵀ. A single row, as in generation, takes W · xᵀ: no engine then makes a transposed copy of all weights. */
+/** x · Wᵀ. For a single row, as in generation, computes W · xᵀ: engines need no transposed copy of W. */
 function times(x: Tensor, weight: Tensor): Tensor {
-  const wide = widen(weight, x);
+  const wide = widen(weight, x.dtype);
   const rows = x.shape.slice(0, -1);
   if (rows.some((count) => count !== 1)) return matMul(x, transpose(wide, [1, 0]));
   const [outputs = 0, inputs = 0] = weight.shape;
   return reshape(matMul(wide, reshape(x, [inputs, 1])), [...rows, outputs]);
 }
 
-/** Casts a frozen 16-bit weight to the input's dtype, so that the policy decides the dtype of the product. */
-export const widen = (weight: Tensor, x: Tensor): Tensor =>
-  weight.dtype === x.dtype ? weight : cast(weight, x.dtype);
+/** Looks up rows of a table of any float dtype, and casts only these rows to f32. */
+export const embed = (table: Tensor, indices: Tensor): Tensor => widen(gather(table, indices), "f32");
+
+/** Casts a frozen 16-bit weight to the dtype of its input, so that the policy decides the dtype of the product. */
+export const widen = (weight: Tensor, dtype: DType): Tensor =>
+  weight.dtype === dtype ? weight : cast(weight, dtype);

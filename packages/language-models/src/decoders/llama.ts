@@ -1,9 +1,9 @@
 /**
- * Llama's line of decoders: RMS normalization before each part, rotary positions, grouped queries, gated
- * feed-forward.
+ * The decoder of Llama and related models: RMS normalization before attention and feed-forward, rotary
+ * positions, grouped queries, gated feed-forward.
  */
 
-import { type HostTensor, type MpError, scope, type Tensor } from "@mp/core";
+import { type HostTensor, scope, type Tensor } from "@mp/core";
 import { add, mul, reshape, rmsNormalization, transpose } from "@mp/core/ops";
 import { checks } from "@mp/graph/internal";
 import {
@@ -18,9 +18,8 @@ import {
 import { activationName, findActivation } from "./activations.js";
 import { throughBlocks } from "./blocks.js";
 import type { Decoder, DecoderInput } from "./decoder.js";
-import { embed } from "./embedded.js";
 import { depth, nonNegative, positionCount } from "./field-checks.js";
-import { HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
+import { embed, HEAD, linear, linearSpec, type TensorsOf, widen } from "./linear.js";
 import { type SpecTree, spec } from "./parameter-spec.js";
 import { type Angles, anglesAt, inverseFrequencies, type RotaryConfig, rotate } from "./rotary.js";
 import { SHARED } from "./shared-fields-table.js";
@@ -53,7 +52,7 @@ export const LLAMA_FIELDS: FieldTable = {
   },
 };
 
-/** What members of the line differ in, besides their sizes. */
+/** Features of the decoder that differ between families, other than sizes. */
 export interface LlamaParts {
   /** Which projections have biases; default none. */
   readonly biases: Readonly<Partial<Record<"input" | "output" | "feed", boolean>>>;
@@ -61,16 +60,17 @@ export interface LlamaParts {
   readonly headNorms?: boolean;
 }
 
-/** The fields that are read, with defaults filled in for heads. */
+/** The fields of the configuration that are read, with defaults filled in for heads. */
 interface Config
   extends RotaryConfig,
     Readonly<Record<"vocab_size" | "hidden_size" | "intermediate_size" | "num_hidden_layers", number>>,
     Readonly<Record<"num_attention_heads" | "num_key_value_heads" | "rms_norm_eps", number>> {
   readonly hidden_act: string;
   readonly tie_word_embeddings: boolean;
+  readonly sliding_window?: number | null;
 }
 
-/** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for an unknown scaling of angles */
+/** @throws MP_INVALID_ARGUMENT for sizes that do not fit together; MP_UNSUPPORTED for an unknown `rope_type` */
 export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: readonly string[]): Decoder {
   const config = fillSizes(given as unknown as Config);
   const frequencies = inverseFrequencies(config, ignored);
@@ -85,19 +85,20 @@ export function llamaDecoder(given: FieldValues, parts: LlamaParts, ignored: rea
 
 function fillSizes(config: Config): Config {
   const { hidden_size: size, num_attention_heads: heads } = config;
-  const { num_key_value_heads: keyHeads = heads, head_dim: headSize = size / heads } = config;
+  const keyHeads = config.num_key_value_heads ?? heads;
+  const { head_dim: headSize = size / heads } = config;
   if (!Number.isInteger(headSize) || headSize % 2 !== 0)
-    throw invalidSizes(
-      `head_dim, or hidden_size by num_attention_heads, must be an even integer, got ${headSize} of ${size} by ${heads}`,
+    throw invalid(
+      `causalLm: head_dim, or hidden_size by num_attention_heads, must be an even integer, got ${headSize} of ${size} by ${heads}`,
     );
   if (heads % keyHeads !== 0)
-    throw invalidSizes(`num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`);
+    throw invalid(
+      `causalLm: num_key_value_heads must divide num_attention_heads, got ${keyHeads} and ${heads}`,
+    );
   return { ...config, num_key_value_heads: keyHeads, head_dim: headSize };
 }
 
-const invalidSizes = (problem: string): MpError => invalid(`causalLm: ${problem}`);
-
-const normSpec = (size: number) => ({ weight: spec([size], "ones") });
+const normSpec = (size: number) => ({ weight: spec([size], 1) });
 
 const parameterTree = (config: Config, parts: LlamaParts) => ({
   model: {
@@ -152,7 +153,7 @@ function applyLlama(
 
 /** RMS normalization, with statistics in f32 under any policy. */
 const normalize = ({ rms_norm_eps: epsilon }: Config, { weight }: Norm, x: Tensor): Tensor =>
-  rmsNormalization(x, widen(weight, x), { epsilon });
+  rmsNormalization(x, widen(weight, x.dtype), { epsilon });
 
 function blockOutput(
   config: Config,
@@ -176,7 +177,8 @@ function blockOutput(
     const query = turn(inHeads(layer(own.self_attn, "q_proj", read), heads), queryNorm);
     const key = turn(inHeads(layer(own.self_attn, "k_proj", read), keyHeads), keyNorm);
     const value = inHeads(layer(own.self_attn, "v_proj", read), keyHeads);
-    const mixed = attend(index, { query, key, value });
+    const { sliding_window: window } = config;
+    const mixed = attend(index, { query, key, value, ...(typeof window === "number" ? { window } : {}) });
     const joined = reshape(transpose(mixed, [0, 2, 1, 3]), [batch, time, heads * headSize]);
     return layer(own.self_attn, "o_proj", joined);
   });

@@ -3,21 +3,19 @@ import { join } from "node:path";
 import { MpError, zeros } from "@mp/core";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
-  ignoreOption,
   loadStored,
   type Quantization,
+  quantizeWeight,
   readJson,
   type Store,
   storeFloats,
-  WEIGHT_FORMATS,
 } from "@mp/nn/internal";
 import {
   type CausalLm,
   type CausalLmOptions,
   type CausalLmParameters,
-  type ReadModel,
+  MODEL,
   readModel,
-  rematOption,
 } from "./causal-lm.js";
 import type { Decoder, Family } from "./decoder.js";
 import { HEAD } from "./linear.js";
@@ -25,9 +23,9 @@ import { mapSpecs } from "./parameter-spec.js";
 
 export interface LoadCausalLmOptions extends CausalLmOptions {
   /**
-   * The format in which weights are kept. `f32` (default) is for any training. For a frozen base, `bf16` keeps the
-   * bits of weights that are bf16 in the file; `int8` and `nf4` store the linear layers except `lm_head` in 8 or
-   * about 4.1 bits per weight, and the rest in bf16.
+   * The format in which weights are kept. `f32` (default) suits any training. For a frozen base, `bf16` keeps
+   * the bits of weights that are bf16 in the file; `int8` and `nf4` store linear layers other than `lm_head`
+   * in 8 or about 4.1 bits per weight, and the rest in bf16.
    */
   readonly base?: "f32" | "bf16" | Quantization;
 }
@@ -37,17 +35,13 @@ export interface LoadedCausalLm {
   readonly params: CausalLmParameters;
 }
 
-const OPTIONS = {
-  base: withDefault("f32" as const, checks.oneOf("f32", "bf16", "int8", "nf4")),
-  remat: rematOption,
-  ignore: ignoreOption,
-};
+const OPTIONS = { ...MODEL, base: withDefault("f32" as const, checks.oneOf("f32", "bf16", "int8", "nf4")) };
 
 /**
  * Loads a model and its weights from a folder as Hugging Face publishes them: `config.json`, and `model.safetensors`
  * or `model.safetensors.index.json` with its shards.
- * @throws MP_IO for missing files, MP_PARSE for broken ones; MP_CHECKPOINT_MISMATCH for weights of another model; for
- *   the configuration what `causalLm` throws
+ * @throws MP_IO for missing files, MP_PARSE for broken ones; MP_CHECKPOINT_MISMATCH for weights of another model; as
+ *   `causalLm` for the configuration
  */
 export async function loadCausalLm(
   folder: string,
@@ -55,26 +49,21 @@ export async function loadCausalLm(
 ): Promise<LoadedCausalLm> {
   checks.path("loadCausalLm: folder", folder);
   const { base, ...own } = readOptions("loadCausalLm", options, OPTIONS, { example: '{ base: "bf16" }' });
-  const { model, family, decoder } = await modelIn(join(folder, "config.json"), own);
+  const configFile = join(folder, "config.json");
+  const config = await readJson("loadCausalLm", configFile);
+  const { model, family, decoder } = namingSource(configFile, () => readModel(config, own));
   const dtype = base === "f32" ? "f32" : "bf16";
   const params = mapSpecs(decoder.parameters, ({ shape }) => zeros(shape, dtype)) as CausalLmParameters;
+  const remedy = `correct ${configFile} (a size such as num_hidden_layers, or tie_word_embeddings), or download the weights that it describes`;
   const { loaded } = await loadStored(
-    { what: "loadCausalLm", path: weightsIn(folder), remedy: () => ofOneModel(folder) },
+    { what: "loadCausalLm", path: weightsIn(folder), remedy: () => remedy },
     { params },
     { rename: toTreeName(family, decoder), store: storing(base, model) },
   );
   return { model, ...loaded };
 }
 
-const ofOneModel = (folder: string): string =>
-  `correct ${join(folder, "config.json")} (a size such as num_hidden_layers, or tie_word_embeddings), or download the weights that it describes`;
-
-async function modelIn(path: string, options: Required<CausalLmOptions>): Promise<ReadModel> {
-  const config = await readJson("loadCausalLm", path);
-  return namingSource(path, () => readModel(config, options));
-}
-
-/** Adds to errors the file or the parameter that they are about. */
+/** Adds to errors the path of the file or parameter that they are about. */
 function namingSource<T>(path: string, read: () => T): T {
   try {
     return read();
@@ -85,18 +74,18 @@ function namingSource<T>(path: string, read: () => T): T {
   }
 }
 
-/** Quantizes the weights of linear layers one by one, so that only one at a time is in f32. */
+/** How to store each leaf. Quantizes linear layers one by one, so that only one at a time is in f32. */
 function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm): Store {
   if (base === "f32" || base === "bf16") return storeFloats;
   const layers = linearLayers.filter(({ isHead }) => !isHead);
   const paths = new Set(layers.map(({ path }) => `params/${path}/weight`));
   return (leaf, numbers, path) => {
     if (!paths.has(path)) return storeFloats(leaf, numbers, path);
-    return namingSource(path, () => WEIGHT_FORMATS[base].quantize(numbers.data, numbers.shape));
+    return namingSource(path, () => quantizeWeight(base, numbers));
   };
 }
 
-/** Maps names in the file to the tree's. Files without a head omit the prefix: `layers.0…` is `model.layers.0…`. */
+/** Maps names in the file to those in the tree. Files without a head omit the prefix: `layers.0…`. */
 const toTreeName =
   ({ prefix, buffers }: Family, { parameters }: Decoder) =>
   (name: string): string | undefined => {

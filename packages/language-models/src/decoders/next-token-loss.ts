@@ -3,12 +3,13 @@ import { slice } from "@mp/core/ops";
 import { softmaxCrossEntropy } from "@mp/nn";
 import { mismatch } from "@mp/nn/internal";
 
-/** The label of a token that does not count, as in transformers. */
+/** The label of tokens that do not count, as in transformers. */
 const IGNORED = -100;
 
 /**
- * The mean cross entropy of next tokens, in f32, as transformers computes it from `labels`: logits [batch, time,
- * vocabulary] at a position against the label, i32 [batch, time], at the next position. Labels of -100 do not count.
+ * The mean cross entropy of next tokens, in f32, as transformers computes it from `labels`: logits [batch,
+ * time, vocabulary] at each position against the label, i32 [batch, time], of the next position. Labels of
+ * -100 are ignored.
  * @throws MP_SHAPE_MISMATCH for fewer than two positions, or labels of another shape
  */
 export function nextTokenLoss(logits: Tensor, labels: Tensor): Tensor {

@@ -28,7 +28,7 @@ export const SHARED: FieldTable = {
   // Heads of other tasks.
   ...unused("id2label label2id num_labels problem_type finetuning_task task_specific_params"),
 
-  // What no family here computes, with the values that mean nothing.
+  // Features that no family here has, with the values that turn them off.
   auto_map: { only: [{}], because: "code of its own decides what it computes" },
   quantization_config: {
     only: [],

@@ -12,7 +12,7 @@ function modelOf(seed: number): CausalLm {
   const heads = [1, 2, 4, 6][seed % 4] as number;
   const keyHeads = [heads, 1, heads / 2, heads][(seed >> 1) % 4] as number;
   return causalLm({
-    model_type: "llama",
+    model_type: "mistral",
     vocab_size: VOCABULARY,
     hidden_size: heads * 4,
     intermediate_size: 6,
@@ -22,7 +22,7 @@ function modelOf(seed: number): CausalLm {
     max_position_embeddings: 16,
     initializer_range: 0.5,
     tie_word_embeddings: seed % 2 === 0,
-    attention_bias: seed % 5 === 0,
+    sliding_window: [null, 1, 3, 5][seed % 4],
   });
 }
 

@@ -1,12 +1,13 @@
 /**
- * A cache of keys and values with a fixed length. A prompt fills it from the start, then each token fills the next
- * position. Later positions hold no meaningful values and are masked.
+ * A cache of keys and values with a fixed length. A prompt fills it from the start, then each token fills the
+ * next position. Positions not yet filled hold no meaningful values and are masked.
  */
 import { type HostTensor, type Tensor, zeros } from "@mp/core";
 import { attention, concat, expand, lessOrEqual, range, reshape, scatterElements, slice } from "@mp/core/ops";
-import type { Attend, ModelSizes } from "../decoders/decoder.js";
+import { causalAttention, withinWindow } from "../decoders/causal-attention.js";
+import type { Attend, Heads, ModelSizes } from "../decoders/decoder.js";
 
-/** The keys and values of a block, each [1, keyHeads, length, size]. */
+/** The cached keys and values of a block, each [1, keyHeads, length, size]. */
 export type CachedBlock<T> = Readonly<Record<"keys" | "values", T>>;
 
 /** A model's cache, with one entry per block. */
@@ -17,7 +18,7 @@ export function emptyCache({ layers, keyHeads, headSize }: ModelSizes, length: n
   return Array.from({ length: layers }, () => ({ keys: empty(), values: empty() }));
 }
 
-/** An attention function for tracing, and the cache after it. */
+/** An attention function to trace a model with; `next` is the cache after all blocks have called it. */
 export interface CachedAttention {
   readonly attend: Attend;
   readonly next: Cache<Tensor>;
@@ -30,30 +31,33 @@ export function promptAttention(cache: Cache<Tensor>): CachedAttention {
     const fill = (old: Tensor, own: Tensor): Tensor =>
       time === old.shape[2] ? own : concat([own, slice(old, [{ axis: 2, start: time }])], 2);
     const after = { keys: fill(before.keys, heads.key), values: fill(before.values, heads.value) };
-    return { after, mixed: attention(heads.query, heads.key, heads.value, { isCausal: true }) };
+    return { after, mixed: causalAttention(heads) };
   });
 }
 
-/** Attention of one token at a position, i32 [], to itself and all earlier ones. */
+/** Attention of one token, at the position `place` (i32 []), to itself and all earlier tokens. */
 export function tokenAttention(cache: Cache<Tensor>, place: Tensor): CachedAttention {
   const length = cache[0]?.keys.shape[2] ?? 0;
-  const mask = reshape(lessOrEqual(range(0, length), place), [1, 1, 1, length]);
+  const places = range(0, length);
+  const filled = reshape(lessOrEqual(places, place), [1, 1, 1, length]);
   return recording(cache, (before, heads) => {
     const at = expand(reshape(place, [1, 1, 1, 1]), heads.key.shape);
     const after = {
       keys: scatterElements(before.keys, at, heads.key, { axis: 2 }),
       values: scatterElements(before.values, at, heads.value, { axis: 2 }),
     };
+    const mask = withinWindow(heads, place, places, filled);
     return { after, mixed: attention(heads.query, after.keys, after.values, { mask }) };
   });
 }
 
-type Block = (
-  before: CachedBlock<Tensor>,
-  heads: Parameters<Attend>[1],
-) => { readonly after: CachedBlock<Tensor>; readonly mixed: Tensor };
+type Mixed = { readonly after: CachedBlock<Tensor>; readonly mixed: Tensor };
 
-function recording(cache: Cache<Tensor>, block: Block): CachedAttention {
+/** Makes the attention of all blocks from that of one, and keeps the cache that each leaves. */
+function recording(
+  cache: Cache<Tensor>,
+  block: (before: CachedBlock<Tensor>, heads: Heads) => Mixed,
+): CachedAttention {
   const next = [...cache];
   const attend: Attend = (layer, heads) => {
     const { after, mixed } = block(cache[layer] as CachedBlock<Tensor>, heads);

@@ -1,4 +1,4 @@
-import { cacheLength, type GeneratorOptions, generator, modelPart } from "./generator.js";
+import { cacheLength, type GeneratorOptions, generator, modelPart, sizesWith } from "./generator.js";
 import {
   DEFAULT_TOKENS,
   type GenerateOptions,
@@ -8,8 +8,8 @@ import {
 } from "./stream-options.js";
 
 /**
- * Writes one text. Its generator has the length that the text needs and is freed when the text ends, also by `break`.
- * For several texts make one `generator`.
+ * Generates one text. Its generator is as long as the text needs, and is freed when the text ends, also by
+ * `break`. For several texts, make one `generator`.
  * @example
  * ```ts
  * for await (const token of generate({ backend, model, params }, prompt, { maxTokens: 100 })) show(token);
@@ -22,11 +22,11 @@ export async function* generate(
   text: GenerateOptions = {},
 ): TokenStream {
   modelPart("generate: model", options.model);
-  const { sizes } = options.model;
+  const sizes = sizesWith(options);
   const tokens = readPrompt(prompt, sizes.vocabulary);
   const wanted = tokens.length + (text.maxTokens ?? DEFAULT_TOKENS);
   const length = cacheLength(Math.min(wanted, sizes.positions), sizes.positions);
-  // What is refused is refused before the parameters go to the engine.
+  // Checks everything before the parameters go to the engine.
   textPlan(tokens, text, { length, ...sizes });
   const writer = await generator({ ...options, length });
   try {

@@ -15,7 +15,7 @@ import type { LayerContext } from "@mp/nn";
 import type { Lora, NamedParameters } from "@mp/nn/adapters";
 import { invalid } from "@mp/nn/internal";
 import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
-import type { CausalLmInput } from "../decoders/decoder.js";
+import type { CausalLmInput, ModelSizes } from "../decoders/decoder.js";
 import { type Cache, emptyCache, promptAttention, tokenAttention } from "./cache.js";
 import { sampleToken } from "./sampling.js";
 import { StopSequences } from "./stop-sequences.js";
@@ -30,23 +30,24 @@ export interface GeneratorOptions {
   /** Adapters for the model, as `loadAdapter` gives them; default none. */
   readonly adapter?: { readonly adapted: Lora<CausalLmInput>; readonly adapters: NamedParameters };
   /**
-   * Largest number of tokens of a prompt and its text together, rounded up to a power of two. The limit is the model's
-   * `max_position_embeddings`; default 1024, or the limit if that is less. The cache takes memory for all of them.
+   * Largest number of tokens of prompt and text together, rounded up to a power of two. The limit is the
+   * model's `max_position_embeddings`; default 1024, or the limit if it is less. The cache takes memory for
+   * all tokens.
    */
   readonly length?: number;
-  /** The precision to compute in, as for `predictor`; default `mixed()`. */
+  /** The precision in which the model computes, as for `predictor`; default `mixed()`. */
   readonly precision?: PrecisionChoice;
   /** Called once with each warning; default prints it to stderr. */
   readonly onWarning?: (warning: TrainingWarning) => void;
 }
 
-/** A model on an engine that writes one text at a time. */
+/** A model on an engine that generates one text at a time. */
 export interface TextGenerator {
-  /** Largest number of tokens of a prompt and its text together. */
+  /** Largest number of tokens of prompt and text together. */
   readonly length: number;
   /**
-   * Generates the tokens that follow a prompt, starting with the first `next()`. A new text ends the previous one,
-   * whose `next()` then throws MP_DISPOSED.
+   * Generates the tokens that follow a prompt, starting with the first `next()`. Starting another text ends
+   * this one, whose `next()` then throws MP_DISPOSED.
    * @throws MP_INVALID_ARGUMENT for options out of range and a prompt that does not fit; the stream throws
    *   MP_NON_FINITE for logits that are not finite
    */
@@ -56,20 +57,27 @@ export interface TextGenerator {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export const modelPart: checks.Check = checks.claim(
-  "a model such as that of causalLm",
-  (value) => typeof value === "object" && value !== null && "sizes" in value && "apply" in value,
-);
+/** Sizes of the model, with the vocabulary of its adapter, whose file may have embeddings of more tokens. */
+export function sizesWith({ model, adapter }: Pick<GeneratorOptions, "model" | "adapter">): ModelSizes {
+  const [vocabulary] = adapter?.adapted?.saved?.shapes.get(model.weights.embeddings) ?? [];
+  return vocabulary === undefined ? model.sizes : { ...model.sizes, vocabulary };
+}
+
+/** Makes a check for an object with fields, whose names are separated by spaces. */
+const withFields = (names: string, allowed: string): checks.Check =>
+  checks.claim(
+    allowed,
+    (value) => typeof value === "object" && value !== null && names.split(" ").every((name) => name in value),
+  );
+
+export const modelPart: checks.Check = withFields("sizes weights apply", "a model such as that of causalLm");
 
 const OPTIONS = {
   backend: later,
   model: modelPart,
   params: later,
   adapter: checks.optional(
-    checks.claim(
-      "the { adapted, adapters } that loadAdapter gives",
-      (value) => typeof value === "object" && value !== null && "adapted" in value && "adapters" in value,
-    ),
+    withFields("adapted adapters", "the { adapted, adapters } that loadAdapter gives"),
   ),
   length: checks.optional(checks.count),
   precision: withDefault(mixed(), later),
@@ -77,12 +85,13 @@ const OPTIONS = {
 };
 
 const DEFAULT_LENGTH = 1024;
-/** Number of programs: one for each power of two to which a prompt can be padded, and one for a single token. */
+/** Most programs: one for each power of two to which a prompt is padded, and one for a single token. */
 const PROGRAMS = 33;
 
 /**
- * Loads a model onto an engine to write texts: its parameters and a cache of keys and values with a fixed length. A
- * program is compiled at first use, for each power of two of prompt tokens and for a single token.
+ * Loads a model onto an engine to generate texts: parameters, and a cache of keys and values with a fixed
+ * length. Programs are compiled at first use, one for each power of two to which a prompt is padded and one
+ * for a single token.
  * @example
  * ```ts
  * const writer = await generator({ backend, model, params, length: 2048 });
@@ -94,7 +103,7 @@ const PROGRAMS = 33;
 export async function generator(options: GeneratorOptions): Promise<TextGenerator> {
   const read = readOptions("generator", options, OPTIONS, { example: "{ backend, model, params }" });
   const { backend, model, params, adapter, precision, onWarning } = read;
-  const { sizes } = model;
+  const sizes = sizesWith(options);
   const length = cacheLength(read.length ?? Math.min(DEFAULT_LENGTH, sizes.positions), sizes.positions);
   // Refuses an adapter of another model before anything goes to the engine.
   adapter?.adapted.join(adapter.adapters as never, params as never);
@@ -109,7 +118,8 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
     ...(onWarning === undefined ? {} : { onWarning }),
   });
   let latest: TextPlan | undefined;
-  const ask = async (plan: TextPlan, tokens: readonly number[], place: number): Promise<Float32Array> => {
+  const ask: Ask = async (plan, tokens, place) => {
+    if (tokens === plan.prompt) latest = plan;
     if (latest !== plan)
       throw new MpError("MP_DISPOSED", "generate: this text has ended, since the generator began another");
     const time = Math.min(powerOfTwo(tokens.length), length);
@@ -127,20 +137,14 @@ export async function generator(options: GeneratorOptions): Promise<TextGenerato
   const dispose = (): Promise<void> => running.dispose();
   return {
     length,
-    generate: (prompt, given = {}) => {
-      const plan = textPlan(prompt, given, { length, ...sizes });
-      return streamText(plan, (tokens, place) => {
-        if (place === plan.prompt.length - 1) latest = plan;
-        return ask(plan, tokens, place);
-      });
-    },
+    generate: (prompt, given = {}) => streamText(textPlan(prompt, given, { length, ...sizes }), ask),
     dispose,
     [Symbol.asyncDispose]: dispose,
   };
 }
 
-/** Computes the logits after these tokens, the last of which is at position `place`. */
-type Ask = (tokens: readonly number[], place: number) => Promise<Float32Array>;
+/** Computes the logits after `tokens` of a text; the last of them is at position `place` of the cache. */
+type Ask = (plan: TextPlan, tokens: readonly number[], place: number) => Promise<Float32Array>;
 
 async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
   const { prompt, maxTokens, seed, signal } = plan;
@@ -152,7 +156,7 @@ async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
       yield* stops.rest();
       return "signal";
     }
-    const token = sampleToken(await ask(tokens, prompt.length + made - 1), plan, stream, made);
+    const token = sampleToken(await ask(plan, tokens, prompt.length + made - 1), plan, stream, made);
     const { free, isStop } = stops.take(token);
     yield* free;
     if (isStop) return "stop";
@@ -162,10 +166,10 @@ async function* streamText(plan: TextPlan, ask: Ask): TokenStream {
   return "maxTokens";
 }
 
-/** The smallest power of two ≥ the count. */
+/** The smallest power of two that is at least `count`. */
 const powerOfTwo = (count: number): number => 2 ** Math.ceil(Math.log2(count));
 
-/** @throws MP_INVALID_ARGUMENT for a length above the model's number of positions */
+/** Rounds up to a power of two, but at most `positions`. @throws MP_INVALID_ARGUMENT for more than that */
 export function cacheLength(wanted: number, positions: number): number {
   if (wanted <= positions) return Math.min(powerOfTwo(wanted), positions);
   throw invalid(
@@ -173,7 +177,7 @@ export function cacheLength(wanted: number, positions: number): number {
   );
 }
 
-/** The model with a cache, for a prompt at the first position or one token at any position. */
+/** The model with a cache as state, for a prompt from the first position on, or one token at any position. */
 const modelWithCache =
   (model: CausalLm, adapted: Lora<CausalLmInput> | undefined) =>
   (

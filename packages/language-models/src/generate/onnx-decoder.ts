@@ -1,11 +1,12 @@
 /**
- * Exports a model as a decoder for optimum and Transformers.js. It has no state between runs: keys and values of
- * earlier tokens are inputs, empty at first; with those of the new tokens appended they are outputs.
+ * Exports a model as a decoder for optimum and Transformers.js, without state between runs. The keys and
+ * values of earlier tokens are inputs, empty at first; those of earlier and new tokens are outputs.
  */
 
 import type { Shape, Tensor, Traced } from "@mp/core";
 import { and, attention, cast, concat, equal, lessOrEqual, or, range, reshape } from "@mp/core/ops";
 import type { LayerContext } from "@mp/nn";
+import { withinWindow } from "../decoders/causal-attention.js";
 import type { CausalLm, CausalLmParameters } from "../decoders/causal-lm.js";
 import type { Attend } from "../decoders/decoder.js";
 import { modelPart } from "./generator.js";
@@ -30,9 +31,9 @@ const TIME = "sequence_length";
 const PAST = "past_sequence_length";
 
 /**
- * Wraps a model as a layer with the inputs and outputs of optimum's decoders: `input_ids`, `attention_mask` for past
- * and new tokens, `position_ids`, `past_key_values.0.key` … to `logits`, `present.0.key` …, for batches, texts and
- * pasts of any size.
+ * Wraps a model as a layer with the inputs and outputs of optimum's decoders: `input_ids`, `attention_mask`
+ * for past and new tokens, `position_ids`, `past_key_values.0.key` … to `logits`, `present.0.key` …, for any
+ * numbers of texts, new tokens and past tokens.
  * @example
  * ```ts
  * const decoder = onnxDecoder(model);
@@ -58,28 +59,32 @@ export function onnxDecoder(model: CausalLm): OnnxDecoder {
       dynamicAxes: Object.fromEntries(inputs.map(([name, { axes }]) => [name, axes])),
     },
     apply: (params, { input_ids: ids, attention_mask: isToken, position_ids: places, ...past }, context) => {
-      const mask = combineMask(ids, isToken);
+      const [time, whole] = [ids.shape[1] as number, isToken.shape[1] as number];
+      const [rows, columns] = [reshape(range(whole - time, whole), [time, 1]), range(0, whole)];
+      const seen = combineMask(isToken, rows, columns);
       const present: Record<string, Tensor> = {};
       const afterPast = (name: string, own: Tensor): Tensor => {
         const whole = concat([past[`past_key_values.${name}`] as Tensor, own], 2);
         present[`present.${name}`] = whole;
         return whole;
       };
-      const attend: Attend = (layer, { query, key, value }) =>
-        attention(query, afterPast(`${layer}.key`, key), afterPast(`${layer}.value`, value), { mask });
+      const attend: Attend = (layer, heads) => {
+        const [keys, values] = [
+          afterPast(`${layer}.key`, heads.key),
+          afterPast(`${layer}.value`, heads.value),
+        ];
+        return attention(heads.query, keys, values, { mask: withinWindow(heads, rows, columns, seen) });
+      };
       const input = { ids: cast(ids, "i32"), positions: cast(places, "i32"), attend };
       return { logits: model.apply(params, input, context), ...present };
     },
   };
 }
 
-/** The mask of new tokens, bool [batch, 1, time, past + time]: true for real tokens up to their own position. */
-function combineMask(ids: Tensor, isToken: Tensor): Tensor {
-  const time = ids.shape[1] as number;
+/** The mask of new tokens, bool [batch, 1, time, past + time]: true for real tokens that are not later. */
+function combineMask(isToken: Tensor, rows: Tensor, columns: Tensor): Tensor {
   const [batch, whole] = isToken.shape as readonly [number, number];
-  const columns = range(0, whole);
-  const rows = reshape(range(whole - time, whole), [time, 1]);
   const seen = and(lessOrEqual(columns, rows), cast(reshape(isToken, [batch, 1, 1, whole]), "bool"));
-  // Padding attends to itself: ONNX Runtime 1.23 gives NaN for what attends to nothing, and that spreads through 0 · NaN.
+  // Padding attends to itself: ONNX Runtime 1.23 gives NaN for a token that attends to nothing, and 0 · NaN spreads it.
   return or(seen, equal(columns, rows));
 }

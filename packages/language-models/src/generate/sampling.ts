@@ -1,17 +1,17 @@
-/** Samples a token from one row of logits, on the host: the model's work is far larger. */
+/** Samples a token from one row of logits, on the host, because the model itself takes far longer. */
 import { foldIn, type Key } from "@mp/core";
 import { hostUniform } from "@mp/graph/internal";
 
 export interface Sampling {
-  /** Divides the logits; 0 always takes the most likely token. */
+  /** Divides the logits; with 0, the most likely token is always taken. */
   readonly temperature: number;
-  /** Considers only this many of the most likely tokens, and ties of the last one; 0 for all. */
+  /** Considers only this many of the most likely tokens, and any as likely as the last of them; 0 for all. */
   readonly topK: number;
-  /** Considers only the most likely tokens whose probabilities add up to this; 1 for all. */
+  /** Considers only the most likely tokens, until their probabilities add up to this; 1 for all. */
   readonly topP: number;
 }
 
-/** Samples a token by the random number with index `draw` in the stream. */
+/** Samples a token by the random number with index `draw` in a random stream. */
 export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Key, draw: number): number {
   if (sampling.temperature === 0) return mostLikely(logits);
   const { tokens, shares } = candidates(logits, sampling);
@@ -25,13 +25,9 @@ export function sampleToken(logits: Float32Array, sampling: Sampling, stream: Ke
   return tokens.at(-1) as number;
 }
 
-/** The token with the largest logit; the first one if there are several. */
-function mostLikely(logits: Float32Array): number {
-  let best = 0;
-  for (let token = 1; token < logits.length; token++)
-    if ((logits[token] as number) > (logits[best] as number)) best = token;
-  return best;
-}
+/** The token with the largest logit; of equal logits, the first. */
+const mostLikely = (logits: Float32Array): number =>
+  logits.reduce((best, logit, token) => (logit > (logits[best] as number) ? token : best), 0);
 
 /** Tokens that may be drawn, with weights proportional to their probabilities. */
 export type Candidates = Readonly<Record<"tokens" | "shares", readonly number[]>>;
@@ -50,10 +46,10 @@ export function candidates(logits: Float32Array, { temperature, topK, topP }: Sa
   return topP < 1 ? nucleus({ tokens, shares }, topP) : { tokens, shares };
 }
 
-/** Nucleus sampling (arXiv 1904.09751): keeps the most likely tokens up to the total probability `topP`. */
+/** Nucleus sampling (arXiv 1904.09751): keeps the most likely tokens until their shares reach `topP`. */
 function nucleus({ tokens, shares }: Candidates, topP: number): Candidates {
   const total = shares.reduce((sum, share) => sum + share, 0);
-  // All below this add up to less than what is left out, so only the others are sorted.
+  // Shares below this add up to less than the share that is left out, so only the others are sorted.
   const least = ((1 - topP) * total) / shares.length;
   const order = [...shares.keys()]
     .filter((at) => (shares[at] as number) >= least)

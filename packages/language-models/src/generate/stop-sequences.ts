@@ -1,4 +1,4 @@
-/** Holds tokens back while they may be the beginning of a stop sequence. */
+/** Holds tokens back as long as they may be the beginning of a stop sequence. */
 export class StopSequences {
   readonly #sequences: readonly (readonly number[])[];
   #held: number[] = [];
@@ -7,7 +7,7 @@ export class StopSequences {
     this.#sequences = sequences;
   }
 
-  /** Takes the next token. @returns the tokens that can no longer be part of a stop, and whether one is complete */
+  /** Takes a token. @returns tokens that can no longer be part of a stop, and whether a stop is complete */
   take(token: number): { readonly free: readonly number[]; readonly isStop: boolean } {
     const seen = [...this.#held, token];
     const whole = this.#sequences.find((sequence) => endsWith(seen, sequence, sequence.length));
@@ -20,13 +20,13 @@ export class StopSequences {
     return { free: seen.slice(0, seen.length - begun), isStop: false };
   }
 
-  /** The tokens still held back, for when the text ends. */
+  /** The tokens that are still held back, to return when the text ends. */
   rest(): readonly number[] {
     return this.#held;
   }
 }
 
-/** The length of the longest proper prefix of a sequence with which the tokens end. */
+/** The length of the longest proper prefix of `sequence` that is a suffix of `tokens`. */
 function overlap(tokens: readonly number[], sequence: readonly number[]): number {
   let count = Math.min(tokens.length, sequence.length - 1);
   while (count > 0 && !endsWith(tokens, sequence, count)) count--;

@@ -6,9 +6,9 @@ import type { Sampling } from "./sampling.js";
 
 /** Options for one text. */
 export interface GenerateOptions extends Partial<Sampling> {
-  /** Tokens or sequences of tokens that end the text without being part of it. Default none. */
+  /** Tokens, or sequences of tokens, that end the text and are not part of it. Default none. */
   readonly stop?: readonly (number | readonly number[])[];
-  /** Largest number of tokens of the text; default 256, or as many as fit. */
+  /** Largest number of tokens of the text; default 256, or as many as fit into the cache. */
   readonly maxTokens?: number;
   /** Selects the random numbers: the same seed gives the same text. Default 0. */
   readonly seed?: number;
@@ -17,8 +17,8 @@ export interface GenerateOptions extends Partial<Sampling> {
 }
 
 /**
- * Tokens as they are generated. The return value tells why they end: a stop, `maxTokens` or the signal. `break` also
- * ends them.
+ * Tokens as they are generated. The return value says what ended the text: a stop, `maxTokens` or the signal.
+ * `break` also ends it.
  */
 export type TokenStream = AsyncGenerator<number, "stop" | "maxTokens" | "signal", undefined>;
 
@@ -49,7 +49,7 @@ const OPTIONS = {
 
 export const DEFAULT_TOKENS = 256;
 
-/** The prompt and the options of a text, with defaults. */
+/** The prompt and the options of a text, with defaults filled in. */
 export interface TextPlan extends Sampling {
   readonly prompt: readonly number[];
   readonly stop: readonly (readonly number[])[];

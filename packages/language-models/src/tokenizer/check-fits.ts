@@ -8,7 +8,7 @@ const isTokenizer = checks.claim(
 );
 
 /**
- * Checks that a model has a row for each token of a tokenizer. It may have more: vocabularies are often rounded up.
+ * Checks that a model has an embedding for each token of a tokenizer. It may have more, as is common.
  * @param vocabularySize the `vocab_size` of the model's `config.json`
  * @throws MP_OUT_OF_RANGE naming the file
  */

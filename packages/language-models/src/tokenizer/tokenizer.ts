@@ -1,20 +1,21 @@
 import { checks, readOptions, shown } from "@mp/graph/internal";
 import { invalid } from "@mp/nn/internal";
-import type { ChatMessage, ChatTemplate, ChatVariables, Span } from "./chat-template.js";
+import { type ChatMessage, type ChatTemplates, type RenderedChat, renderChat } from "./chat-template.js";
 import { DecodeStream } from "./decode-stream.js";
+import { type Encoding, type LibraryTokenizer, refusal } from "./library.js";
 
 export interface EncodeOptions {
-  /** Whether to add the tokens that the tokenizer puts around a text, such as one for its beginning. Default true. */
+  /** Whether to add the tokens that the tokenizer puts around a text, such as a first one. Default true. */
   readonly addSpecialTokens?: boolean;
 }
 
 export interface DecodeOptions {
-  /** Whether to leave out special tokens, such as the one for the end of a text. Default false. */
+  /** Whether to leave out special tokens, such as the end-of-text token. Default false. */
   readonly skipSpecialTokens?: boolean;
 }
 
 export interface ChatOptions {
-  /** Whether to end with the beginning of an answer, which the model continues. Default false. */
+  /** Whether to end with the beginning of an answer, for the model to continue. Default false. */
   readonly addGenerationPrompt?: boolean;
   /** Further variables of the template, such as `tools` or `enable_thinking`. */
   readonly variables?: Readonly<Record<string, unknown>>;
@@ -28,30 +29,15 @@ export interface EncodedChat {
 }
 
 /** Ids of the special tokens that `tokenizer_config.json` names. */
-export interface SpecialIds {
-  readonly bos?: number;
-  readonly eos?: number;
-  readonly pad?: number;
-  readonly unk?: number;
-}
+export type SpecialIds = Readonly<Partial<Record<"bos" | "eos" | "pad" | "unk", number>>>;
 
-/** The part of `@huggingface/tokenizers` that is used. */
-export interface LibraryTokenizer {
-  encode(text: string, options: { add_special_tokens: boolean }): { readonly ids: number[] };
-  decode(
-    ids: readonly number[],
-    options: { skip_special_tokens: boolean; clean_up_tokenization_spaces: boolean },
-  ): string;
-  id_to_token(id: number): string | undefined;
-}
-
-/** The content of a tokenizer's folder. */
+/** What the files in a tokenizer's folder contain. */
 export interface TokenizerParts {
   readonly file: string;
   readonly library: LibraryTokenizer;
   readonly vocabularySize: number;
-  readonly template: ChatTemplate | undefined;
-  /** Texts of `bos_token` and the like, by their names in templates. */
+  readonly templates: ChatTemplates;
+  /** Texts of `bos_token` and other special tokens, by their names in templates. */
   readonly specialTokens: Readonly<Record<string, string>>;
   readonly special: SpecialIds;
   readonly isCleanedUp: boolean;
@@ -61,26 +47,28 @@ const ENCODE = { addSpecialTokens: checks.optional(checks.truth) };
 const DECODE = { skipSpecialTokens: checks.optional(checks.truth) };
 const CHAT = {
   addGenerationPrompt: checks.optional(checks.truth),
-  variables: checks.optional(
-    checks.claim("an object", (value) => typeof value === "object" && value !== null),
-  ),
+  variables: checks.optional(checks.object),
 };
-const isId = (id: unknown): boolean => Number.isSafeInteger(id) && (id as number) >= 0;
-const idCheck = checks.claim("a list of integers ≥ 0", (value) => isListWith(value, isId));
-const messagesCheck = checks.claim("a list of messages, each with a role", (value) =>
-  isListWith(value, (message) => typeof (message as ChatMessage | undefined)?.role === "string"),
+const isId = (id: unknown): boolean =>
+  Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 32;
+const idCheck = checks.claim(
+  "a list of integers from 0 to 2^32 - 1",
+  (value) =>
+    (Array.isArray(value) || ArrayBuffer.isView(value)) &&
+    Array.from(value as ArrayLike<unknown>).every(isId),
+);
+const textCheck = checks.claim(
+  "a text without halves of surrogate pairs",
+  (value) => typeof value === "string" && !/\p{Surrogate}/u.test(value),
+);
+const messagesCheck = checks.listOf(
+  "messages, each with a role",
+  (message) => typeof (message as ChatMessage | undefined)?.role === "string",
 );
 
-function isListWith(value: unknown, accepts: (element: unknown) => boolean): boolean {
-  return (
-    (Array.isArray(value) || ArrayBuffer.isView(value)) &&
-    Array.from(value as ArrayLike<unknown>).every(accepts)
-  );
-}
-
-/** Converts text to token ids and back, as when its model was trained. */
+/** Converts text to token ids and back, in the same way as in the training of its model. */
 export class Tokenizer {
-  /** Path of its `tokenizer.json`. */
+  /** Path of the `tokenizer.json` that was read. */
   readonly file: string;
   readonly special: SpecialIds;
   /** One more than the largest id; the model's `vocab_size` must be at least this. */
@@ -94,128 +82,88 @@ export class Tokenizer {
     this.special = parts.special;
   }
 
-  /** @throws MP_INVALID_ARGUMENT for a text with a part that the vocabulary lacks */
-  encode(text: string, options: EncodeOptions = {}): number[] {
-    checks.text("encode: text", text);
+  /** Converts text to ids. @throws MP_INVALID_ARGUMENT for a text with a part that the vocabulary lacks */
+  async encode(text: string, options: EncodeOptions = {}): Promise<number[]> {
+    textCheck("encode: text", text);
     const { addSpecialTokens = true } = readOptions("encode", options, ENCODE);
-    return this.#encode(text, addSpecialTokens);
+    return (await this.#encode(text, addSpecialTokens)).getIds();
   }
 
-  /** Decodes tokens to text; ids without a token, as in rounded-up vocabularies, are left out. */
-  decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
+  /** Decodes ids to text. Ids without a token, as in rounded-up vocabularies, are left out. */
+  async decode(ids: ArrayLike<number>, options: DecodeOptions = {}): Promise<string> {
     idCheck("decode: ids", ids);
     const { skipSpecialTokens = false } = readOptions("decode", options, DECODE);
-    return this.#decode(Array.from(ids), skipSpecialTokens, this.#parts.isCleanedUp);
+    const text = await this.#decode(Array.from(ids), skipSpecialTokens);
+    return this.#parts.isCleanedUp ? cleanUp(text) : text;
   }
 
-  /** Decodes tokens one by one. Spaces are not cleaned up, because earlier pieces cannot change. */
+  /** Decodes tokens one by one. Spaces are not cleaned up, because returned pieces cannot change. */
   decodeStream(options: DecodeOptions = {}): DecodeStream {
     const { skipSpecialTokens = false } = readOptions("decodeStream", options, DECODE);
-    return new DecodeStream((ids) => {
+    return new DecodeStream(async (ids) => {
       idCheck("push: id", ids.slice(-1));
-      return this.#decode(ids, skipSpecialTokens, false);
+      return this.#decode(ids, skipSpecialTokens);
     });
   }
 
-  /** Renders a chat as one text. @throws MP_INVALID_ARGUMENT without a template, and for messages that it refuses */
-  applyChatTemplate(messages: readonly ChatMessage[], options: ChatOptions = {}): string {
-    return this.#template().render(this.#variables("applyChatTemplate", messages, options));
+  /** Renders a chat as text. @throws MP_INVALID_ARGUMENT without a template, or for messages it refuses */
+  async applyChatTemplate(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<string> {
+    return (await this.#render("applyChatTemplate", messages, options)).text;
   }
 
   /**
-   * Encodes a chat and marks the tokens of answers: those with at least one character of an answer.
+   * Encodes a chat and marks the tokens that have at least one character of an answer.
    * @throws MP_INVALID_ARGUMENT as `applyChatTemplate`, and if the answers cannot be found
    */
-  encodeChat(messages: readonly ChatMessage[], options: ChatOptions = {}): EncodedChat {
-    const variables = this.#variables("encodeChat", messages, options);
-    const { text, spans } = this.#template().answers(variables);
-    const ids = this.#encode(text, false);
-    const places = this.#locateTokens(ids, text);
-    if (places === undefined) return { ids, mask: this.#maskByPrefixes(ids, text, spans) };
-    const mask = places.map(([start, end]) => Number(spans.some(([from, to]) => start < to && end > from)));
-    return { ids, mask };
+  async encodeChat(messages: readonly ChatMessage[], options: ChatOptions = {}): Promise<EncodedChat> {
+    const { text, spans } = await this.#render("encodeChat", messages, options);
+    textCheck("encodeChat: the text of the chat", text);
+    const encoding = await this.#encode(text, false);
+    const mask = encoding
+      .getOffsets()
+      .map(([start, end]) => Number(spans.some(([from, to]) => start < to && end > from)));
+    return { ids: encoding.getIds(), mask };
   }
 
-  #encode(text: string, addSpecialTokens: boolean): number[] {
-    const { ids } = this.#parts.library.encode(text, { add_special_tokens: addSpecialTokens });
-    if (ids.every(isId)) return ids;
-    throw invalid(
-      `encode: ${this.file} has no token for a part of ${shown(text)}, and none for unknown parts; remove what the model's vocabulary lacks`,
-      { file: this.file },
-    );
+  async #encode(text: string, addSpecialTokens: boolean): Promise<Encoding> {
+    try {
+      return await this.#parts.library.encode(text, null, { addSpecialTokens });
+    } catch (cause) {
+      throw invalid(
+        `encode: ${this.file} has no token for a part of ${shown(text)}, and none for unknown parts; remove what the model's vocabulary lacks`,
+        { file: this.file },
+        cause,
+      );
+    }
   }
 
-  #decode(ids: readonly number[], skipSpecialTokens: boolean, isCleanedUp: boolean): string {
-    const { library } = this.#parts;
-    const known = ids.filter((id) => library.id_to_token(id) !== undefined);
-    if (known.length === 0) return "";
-    return library.decode(known, {
-      skip_special_tokens: skipSpecialTokens,
-      clean_up_tokenization_spaces: isCleanedUp,
+  #decode(ids: readonly number[], skipSpecialTokens: boolean): Promise<string> {
+    return this.#parts.library.decode(ids, skipSpecialTokens).catch((cause) => {
+      throw refusal(this.file, "its decoder fails", cause);
     });
   }
 
-  #template(): ChatTemplate {
-    const { template } = this.#parts;
-    if (template !== undefined) return template;
-    throw invalid(
-      `${this.file}: there is no chat template beside it; put one into chat_template.jinja in that folder, as models for chats have it`,
-      { file: this.file },
-    );
-  }
-
-  #variables(what: string, messages: readonly ChatMessage[], options: ChatOptions): ChatVariables {
+  async #render(
+    what: "applyChatTemplate" | "encodeChat",
+    messages: readonly ChatMessage[],
+    options: ChatOptions,
+  ): Promise<RenderedChat> {
     messagesCheck(`${what}: messages`, messages);
     const { addGenerationPrompt = false, variables = {} } = readOptions(what, options, CHAT);
-    return {
-      tools: null,
-      documents: null,
-      ...this.#parts.specialTokens,
-      ...variables,
-      // Templates ask whether a field is there, and would write `null`.
-      messages: messages.map(
-        (message) =>
-          Object.fromEntries(
-            Object.entries(message).filter(([, value]) => value != null),
-          ) as unknown as ChatMessage,
-      ),
-      add_generation_prompt: addGenerationPrompt,
-    };
-  }
-
-  /**
-   * Finds the characters of each token; tokens that share a character get the same span. Undefined if the tokens do
-   * not decode to the text.
-   */
-  #locateTokens(ids: readonly number[], text: string): Span[] | undefined {
-    const stream = this.decodeStream();
-    const places: Span[] = [];
-    let joined = "";
-    let open = 0;
-    ids.forEach((id, at) => {
-      const start = joined.length;
-      joined += stream.push(id) + (at === ids.length - 1 ? stream.end() : "");
-      open++;
-      if (joined.length === start && at < ids.length - 1) return;
-      for (; open > 0; open--) places.push([start, joined.length]);
-    });
-    return joined === text ? places : undefined;
-  }
-
-  /** @throws MP_INVALID_ARGUMENT if the text up to an answer has other tokens alone than in the whole text */
-  #maskByPrefixes(ids: readonly number[], text: string, spans: readonly Span[]): number[] {
-    const mask = ids.map(() => 0);
-    for (const span of spans) {
-      const [start = 0, end = 0] = span.map((length) => {
-        const prefix = this.#encode(text.slice(0, length), false);
-        if (prefix.every((id, at) => id === ids[at])) return prefix.length;
-        throw invalid(
-          `encodeChat: a token of ${this.file} lies across the end or the beginning of the answer ${shown(text.slice(...span))}; begin and end answers where words do`,
-          { file: this.file },
-        );
-      });
-      mask.fill(1, start, end);
-    }
-    return mask;
+    const { file, templates, specialTokens } = this.#parts;
+    const template = (variables["tools"] == null ? undefined : templates.tool_use) ?? templates.default;
+    if (template === undefined)
+      throw invalid(
+        `${file}: there is no chat template beside it; put one into chat_template.jinja in that folder, as models for chats have it`,
+        { file },
+      );
+    const given = { tools: null, documents: null, ...specialTokens, ...variables, messages };
+    const all = { ...given, add_generation_prompt: addGenerationPrompt };
+    return await renderChat(template, all, what === "encodeChat");
   }
 }
+
+/** English contractions and marks, from which transformers takes the space before. */
+const SPACED = /* @__PURE__ */ [" .", " ?", " !", " ,", " ' ", " n't", " 'm", " 's", " 've", " 're"];
+const cleanUp = (text: string): string =>
+  SPACED.reduce((cleaned, spaced) => cleaned.replaceAll(spaced, spaced.trim()), text);

@@ -39,7 +39,7 @@ export function startProcesses({ processes, words, environment }: StartOptions):
   });
 }
 
-/** Finds the launcher that belongs to the library in use: with another MPI's, the processes do not find each other. */
+/** Finds the launcher of the MPI library in use, as processes of another MPI's launcher do not find each other. */
 function launcherIn(environment: StartOptions["environment"]): string {
   const { MP_MPIEXEC: named = "", MP_MPI_LIBRARY: library = "", PATH: path = "" } = environment;
   if (named !== "") {

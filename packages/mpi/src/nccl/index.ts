@@ -6,7 +6,7 @@ import { NcclRanks, openStream } from "./nccl-ranks.js";
 export type { NcclRanks } from "./nccl-ranks.js";
 
 export interface NcclOptions {
-  /** Number of the GPU, different for each rank on a host; default the rank's number on its host, from the launcher. */
+  /** Index of the GPU, different for each rank on a host; default the launcher's rank on the host, else the rank. */
   readonly device?: number;
   /** Path of NCCL. Default MP_NCCL_LIBRARY, or the `libnccl.so.2` that the system's loader finds. */
   readonly library?: string;
@@ -18,15 +18,15 @@ export interface NcclOptions {
 
 const TIMEOUT_MS = 600_000;
 
-/** Variables with a rank's number on its host, set by MPICH, Open MPI and SLURM. */
+/** Variables with a rank's index on its host, set by MPICH, Open MPI and SLURM. */
 const LOCAL_RANKS = ["MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"] as const;
 
 /**
- * Makes ranks whose sums NCCL computes, between GPUs of one or many hosts. All ranks call it, each with a GPU of its own.
- * The given ranks start it and move everything but sums; the caller still disposes of them. **It has not been run on a
- * GPU yet.**
- * @throws MP_BACKEND_UNAVAILABLE on all ranks where one has no library or no such GPU
- * @throws MP_BACKEND_FAILED where NCCL does not start
+ * Makes ranks whose sums NCCL computes, between GPUs of one or many hosts. All ranks call `nccl`, each with a GPU of
+ * its own. The given ranks start NCCL and transfer everything except sums; the caller still disposes of the given
+ * ranks. **It has not been run on a GPU yet.**
+ * @throws MP_BACKEND_UNAVAILABLE on all ranks if one of them has no library or no such GPU
+ * @throws MP_BACKEND_FAILED if NCCL does not start
  * @throws MP_INVALID_ARGUMENT for an invalid option
  * @example
  * await using ranks = await mpi();
@@ -85,7 +85,7 @@ function openDevice(
   );
 }
 
-/** Runs a function on every rank. If it fails on one, all throw, so that none waits. */
+/** Runs a function on every rank. If the function fails on one rank, all ranks throw, so that no rank waits. */
 async function together<T>(ranks: Ranks, run: () => T): Promise<T> {
   const [outcome] = await Promise.allSettled([(async () => run())()]);
   const problem = outcome.status === "rejected" ? errorText(outcome.reason) : "";

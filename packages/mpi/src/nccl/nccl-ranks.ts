@@ -4,7 +4,7 @@ import { waitFor } from "../wait.js";
 import { type NcclLibraries, VALUES } from "./libraries.js";
 
 export interface NcclRanksParts {
-  /** The ranks that start NCCL and move everything but sums. */
+  /** The ranks that start NCCL and transfer everything except sums. */
   readonly ranks: Ranks;
   readonly libraries: NcclLibraries;
   readonly device: number;
@@ -23,12 +23,12 @@ export function openStream({ cuda }: NcclLibraries, device: number): bigint {
 
 /**
  * Ranks that sum on GPUs, one GPU per rank: an array is copied to the GPU, summed there and copied back. Everything
- * else goes through the ranks that started them.
+ * else goes through the ranks that started NCCL.
  */
 export class NcclRanks implements Ranks {
   readonly rank: number;
   readonly size: number;
-  /** Number of this rank's GPU. */
+  /** Index of this rank's GPU. */
   readonly device: number;
   readonly #ranks: Ranks;
   readonly #libraries: NcclLibraries;
@@ -41,7 +41,7 @@ export class NcclRanks implements Ranks {
   #queue: Promise<unknown> = Promise.resolve();
   #isDisposed = false;
   #failure: { readonly error: unknown } | undefined;
-  /** Whether NCCL's communicator is gone. */
+  /** Whether NCCL's communicator has been aborted. */
   #isAborted = false;
 
   /** Joins NCCL, which waits for all ranks; owns the stream from now on. @param id the identifier from rank 0 */
@@ -114,7 +114,7 @@ export class NcclRanks implements Ranks {
     if (values.length === 0) return;
     const { nccl, cuda } = this.#libraries;
     const { byteLength: bytes } = values;
-    // Through its buffer: V8 may move the memory of a small array whose buffer was never asked for.
+    // A view of the buffer, because V8 may move the memory of a small array whose buffer was never accessed.
     const memory = new Float32Array(values.buffer, values.byteOffset, values.length);
     try {
       this.#cuda(cuda.SetDevice(this.device), "cudaSetDevice");
@@ -138,7 +138,7 @@ export class NcclRanks implements Ranks {
     }
   }
 
-  /** @throws MP_RANK_MISMATCH on every rank if their lengths differ */
+  /** @throws MP_RANK_MISMATCH on every rank if the ranks' lengths differ */
   async #meet(length: number): Promise<void> {
     const own = cells(BigUint64Array);
     own[0] = BigInt(length);

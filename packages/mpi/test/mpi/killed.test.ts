@@ -19,7 +19,7 @@ interface Outcome {
   readonly errors: string;
   readonly hash: string | undefined;
   readonly seconds: number;
-  /** From the kill to the launcher's end; undefined where the job had ended before. */
+  /** Seconds from the kill to the launcher's end; undefined if the job had ended before. */
   readonly endedAfter: number | undefined;
 }
 
@@ -33,7 +33,7 @@ interface Job {
   readonly checkpoint: string;
   /** Whether the ranks divide the optimizer. */
   readonly isSharded?: boolean;
-  /** Kills that rank so many milliseconds after both have started. */
+  /** Kills this rank `after` milliseconds after both have started. */
   readonly kill?: { readonly rank: number; readonly after: number };
 }
 
@@ -102,7 +102,7 @@ it.each(Array.from({ length: KILLS }, (_, at) => at))(
       expect(killed.endedAfter).toBeLessThan(MOST_SECONDS);
       expect(killed.errors.match(/\[MP_[A-Z_]+\]/g)).toEqual(["[MP_BACKEND_FAILED]"]);
     }
-    // A checkpoint that was half written would not load. One of the last step leaves no step to make, as a warning says.
+    // A half-written checkpoint would not load. After one of the last step, no step is left, which only warns.
     const goesOn = await train({ checkpoint, isSharded: !isSharded });
     expect(goesOn, `killed ${JSON.stringify({ ...kill, isSharded })}`).toMatchObject({
       code: 0,

@@ -13,7 +13,7 @@ const outcomeOf = (work) =>
     ({ code, message }) => ({ code, message }),
   );
 
-/** Numbers of many sizes, other ones on each rank. */
+/** Numbers of many magnitudes, different on each rank. */
 function numbers(length, seed) {
   let state = seed;
   return Float32Array.from({ length }, () => {
@@ -56,6 +56,49 @@ const scenarios = {
     const { runRanksConformance } = await import("@mp/conformance");
     const outcomes = await runRanksConformance(ranks);
     say({ ran: outcomes.length > 10, failures: outcomes.filter(({ failure }) => failure !== undefined) });
+  },
+  /** Σ weight · gradient / Σ weight over both ranks, which is exact; then a step of weight 0. */
+  async weights() {
+    const { float32, sgd, trainer } = await import("@mp/core");
+    const { tensor } = await import("@mp/graph");
+    const { div, mul } = await import("@mp/graph/ops");
+    const { reference } = await import("@mp/graph/reference");
+    const training = await trainer({
+      backend: await reference(),
+      params: { w: tensor(Float32Array.of(0), []) },
+      // NaN where it has no weight.
+      loss: ({ w }, { g, weight }) => {
+        const loss = div(mul(mul(w, g), weight), weight);
+        return { loss, weight, metrics: { g: div(mul(g, weight), weight) } };
+      },
+      optimizer: sgd({ learningRate: 1 }),
+      precision: float32(),
+      accumulate: 2,
+      ranks,
+      onWarning: () => undefined,
+    });
+    const batch = ([g, weight]) => ({
+      g: tensor(Float32Array.of(g), []),
+      weight: tensor(Float32Array.of(weight), []),
+    });
+    const windows = [
+      [
+        [1, 1],
+        [3, 9],
+      ],
+      [
+        [5, 0],
+        [4, 6],
+      ],
+    ];
+    const { applied, weight, metrics } = await training.step(...windows[rank].map(batch));
+    const { w } = await training.parameters();
+    say({ applied, weight, metrics, w: w.data[0] });
+    const { applied: isEmptyApplied, reason } = await training.step(
+      ...windows[rank].map(([g]) => batch([g, 0])),
+    );
+    say({ applied: isEmptyApplied, reason, counters: await training.counters() });
+    await training.dispose();
   },
   async queue() {
     const values = [0, 1, 2].map((at) => Float32Array.of(at + rank));

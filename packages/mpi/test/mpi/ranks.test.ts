@@ -18,6 +18,16 @@ describe("two ranks", () => {
     expect({ code, said }).toEqual({ code: 0, said: [passed, passed] });
   });
 
+  it("form one mean of losses with weights, and skip together what counts nowhere", async () => {
+    const { code, said } = await startRanks("weights");
+    const mean = (1 * 1 + 3 * 9 + 4 * 6) / 16;
+    const lines = [
+      { applied: true, weight: 16, metrics: { g: mean }, w: -mean },
+      { applied: false, reason: "no weight", counters: { applied: 1, iteration: 2, skipped: 1, scale: 1 } },
+    ];
+    expect({ code, said }).toEqual({ code: 0, said: [lines, lines] });
+  });
+
   it("do one collective after the other, however they are called", async () => {
     const { code, said } = await startRanks("queue");
     expect({ code, said }).toEqual({ code: 0, said: [[[1, 3, 5]], [[1, 3, 5]]] });

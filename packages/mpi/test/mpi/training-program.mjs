@@ -1,6 +1,6 @@
 /**
- * The program of each rank in the test of killed ranks: `node training-program.mjs CHECKPOINT STEPS [SHARD]`. It goes
- * on from the checkpoint if there is one, saves after every step, and rank 0 prints a hash of all state at the end.
+ * The program of each rank in the test of killed ranks: `node training-program.mjs CHECKPOINT STEPS [SHARD]`. It
+ * resumes from an existing checkpoint, saves after every step, and rank 0 prints a hash of all state at the end.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * The binding, on a stand-in for NCCL and CUDA that a C compiler makes here: what is called, what errors say, and that
- * nothing is left. No GPU is used, so nothing is said of NCCL itself.
+ * Tests the binding with a fake NCCL and CUDA, which a C compiler builds here: its calls, its errors, and that it frees
+ * everything. No GPU is used, so NCCL itself is not tested.
  */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -14,11 +14,15 @@ export const ADAPTER_FIELDS: FieldTable = {
   lora_alpha: required(positive),
   lora_dropout: optional(rate, 0),
   use_rslora: optional(checks.truth, false),
-  // The file of weights says which layers have adapters; these say which should.
+  // The file of weights says which layers have adapters; these fields say which layers should.
   target_modules: optional(anything),
   exclude_modules: optional(anything),
   layers_to_transform: optional(anything),
   layers_pattern: optional(anything),
+  modules_to_save: optional(
+    checks.listOf("names of modules", (value) => typeof value === "string"),
+    [],
+  ),
 
   peft_type: { only: ["LORA"], because: "adapters of other kinds are computed otherwise" },
   bias: { only: ["none"], because: "biases of the base are not trained" },
@@ -28,7 +32,6 @@ export const ADAPTER_FIELDS: FieldTable = {
   },
   rank_pattern: off("all layers have the same rank"),
   alpha_pattern: off("all layers have the same scale"),
-  modules_to_save: off("only linear layers have adapters"),
   trainable_token_indices: off("only linear layers have adapters"),
   target_parameters: off("only linear layers have adapters"),
   layer_replication: off("layers are those of the base"),
@@ -42,9 +45,9 @@ export const ADAPTER_FIELDS: FieldTable = {
   monteclora_config: off("adapters are not sampled"),
   megatron_config: off("layers are not divided"),
 
-  // The layer decides; peft corrects a value that does not fit it.
+  // The layer's type decides the layout; peft corrects a value that does not fit the type.
   ...unused("fan_in_fan_out"),
-  // Names, versions, and what is done before and while it trains.
+  // Names, versions, and settings for the work before and during training.
   ...unused(`auto_mapping base_model_name_or_path corda_config ensure_weight_tying eva_config
     inference_mode loftq_config lora_ga_config megatron_core peft_version qalora_group_size
     revision runtime_config task_type velora_config`),

@@ -1,4 +1,4 @@
-/** Trees of adapters: the two low-rank matrices at the path of each adapted layer, with peft's names. */
+/** Trees of adapters: at the path of each adapted layer, the two low-rank matrices under peft's names. */
 
 import {
   type HostTensor,
@@ -14,27 +14,17 @@ import { invalid } from "../errors.js";
 import { weightShape } from "../quantized/stored-weight.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import type { LinearPlace } from "./linear-place.js";
+import type { SavedWeights } from "./saved-weights.js";
+import { withPart } from "./tree-part.js";
 
-/** The matrices of a layer: A, [rank, inputs], and B, [outputs, rank]. */
+/** The two matrices of an adapter: `down` is A, [rank, inputs], and `up` is B, [outputs, rank]. */
 type Matrices<T> = Readonly<Record<"down" | "up", T>>;
 
-/** The adapted layers and the rank of the adapters. */
+/** The adapted layers, the weights beside them, and the rank of the adapters. */
 interface Adapted {
   readonly places: readonly LinearPlace[];
+  readonly saved: SavedWeights;
   readonly settings: { readonly rank: number };
-}
-
-type Branch = Readonly<Record<string, unknown>>;
-
-/** Copies a tree with a new part at a path. Missing branches are created; the rest is shared. */
-function withPart(
-  tree: unknown,
-  [name, ...below]: readonly string[],
-  make: (part: unknown) => unknown,
-): unknown {
-  if (name === undefined) return make(tree);
-  const child = withPart((tree as Branch | undefined)?.[name], below, make);
-  return Array.isArray(tree) ? tree.with(Number(name), child) : { ...(tree as Branch), [name]: child };
 }
 
 /** Builds a tree of adapters with the result of `make` at each layer's path. */
@@ -54,13 +44,13 @@ const BASE = "take the base of the model that lora was given";
 const OWN = "take adapters of init of this model and rank, or of its loadAdapter";
 
 /**
- * The matrices of each adapted layer.
- * @throws MP_INVALID_ARGUMENT for adapters of other layers; MP_SHAPE_MISMATCH for those of another rank or size
+ * The matrices of each adapted layer, in the order of `places`.
+ * @throws MP_INVALID_ARGUMENT for adapters of other layers; MP_SHAPE_MISMATCH for matrices of another rank or size
  */
 export function adaptersAt<T>(
   what: string,
   adapters: unknown,
-  { places, settings: { rank } }: Adapted,
+  { places, saved, settings: { rank } }: Adapted,
   remedy: string = OWN,
 ): readonly Matrices<T>[] {
   const left = new Map(leavesOf(adapters, isLeaf, what));
@@ -74,6 +64,8 @@ export function adaptersAt<T>(
     down: take(`${path}/lora_A/weight`, [rank, inputs]),
     up: take(`${path}/lora_B/weight`, [outputs, rank]),
   }));
+  // Those that `init` makes have none: they do not change the model.
+  for (const [path, shape] of saved.shapes) if (left.has(path)) take(path, shape);
   const [other] = left.keys();
   if (other === undefined) return matrices;
   throw invalid(`${what} must have nothing at ${other}; ${remedy}`);
@@ -94,7 +86,7 @@ function expectShape(
   );
 }
 
-/** A layer of the base and its adapter. In the tree of an ONNX file the leaf is the weight itself. */
+/** A layer of the base with its adapter. `isAlone`: the tree has the weight itself, as for an ONNX file. */
 export interface AdaptedLayer<W, T> extends Matrices<T> {
   readonly part: { readonly weight: W };
   readonly isAlone: boolean;

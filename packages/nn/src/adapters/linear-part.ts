@@ -11,7 +11,7 @@ export interface LinearPart {
   readonly isInputsFirst?: boolean;
 }
 
-/** A product of two low-rank matrices that is added to a frozen weight: LoRA (Hu et al., arXiv 2106.09685). */
+/** A product of two low-rank matrices to add to a frozen weight: LoRA (Hu et al., arXiv 2106.09685). */
 export interface LinearAdapter {
   /** [rank, inputs] */
   readonly down: Tensor;

@@ -1,4 +1,4 @@
-/** The place of a linear layer in a model, and its sizes. */
+/** Where in a model a linear layer is, and its sizes. */
 export interface LinearPlace {
   /** The layer's path in the tree of parameters: `model/layers/0/self_attn/q_proj`. */
   readonly path: string;
@@ -6,6 +6,6 @@ export interface LinearPlace {
   readonly outputs: number;
   /** Whether the weight is [inputs, outputs] instead of [outputs, inputs]. */
   readonly isInputsFirst: boolean;
-  /** Whether the layer gives the logits. */
+  /** Whether the layer computes the logits. */
   readonly isHead: boolean;
 }

@@ -6,7 +6,7 @@ import type { AdaptedLayer } from "./adapter-tree.js";
 
 export type Weight = HostTensor<"f32">;
 
-/** Converts weights to f32. Those that are f32 already are shared, not copied. */
+/** Converts weights to f32. Weights that are f32 already are not copied. */
 export function inF32(tree: Tree<HostTensor>): NamedParameters {
   return mapTree<unknown, StoredWeight<HostTensor>, HostTensor>(tree, isStoredWeight, (leaf, path) => {
     const weight = weightOnHost(leaf);

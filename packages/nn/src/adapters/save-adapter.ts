@@ -3,6 +3,7 @@ import { saveFolder } from "../safetensors/save-weights.js";
 import type { NamedParameters } from "./adaptable-model.js";
 import { adaptersAt } from "./adapter-tree.js";
 import type { Lora } from "./lora.js";
+import { withPart } from "./tree-part.js";
 
 export const FILES = ["adapter_model.safetensors", "adapter_config.json"] as const;
 
@@ -33,9 +34,18 @@ export async function saveAdapter(
   });
   adaptersAt("saveAdapter: adapters", adapters, adapted);
   const { rank, alpha, targets, dropout, useRslora } = adapted.settings;
+  const { modules } = adapted.saved;
+  const named = adapted.places.reduce<unknown>(
+    (tree, { path }) =>
+      withPart(tree, path.split("/"), (part) => {
+        const { weight, ...matrices } = part as Readonly<Record<string, unknown>>;
+        return weight === undefined ? matrices : { base_layer: { weight }, ...matrices };
+      }),
+    adapters,
+  );
   await saveFolder("saveAdapter", folder, {
     names: FILES,
-    tree: adapters,
+    tree: named as NamedParameters,
     prefix: PREFIX,
     config: {
       peft_type: "LORA",
@@ -50,6 +60,7 @@ export async function saveAdapter(
       bias: "none",
       fan_in_fan_out: adapted.places.some(({ isInputsFirst }) => isInputsFirst),
       init_lora_weights: true,
+      ...(modules.length === 0 ? {} : { modules_to_save: modules }),
     },
   });
 }

@@ -1,20 +1,20 @@
-/** Selects the linear layers that get adapters, by names as in peft. */
+/** Selects the linear layers that get adapters, by the names that peft uses. */
 import { invalid } from "../errors.js";
 import type { LinearPlace } from "./linear-place.js";
 
-/** Linear layers by the last parts of their paths; or all except the one that gives the logits. */
+/** Linear layers by the last parts of their paths; or all but the one that computes the logits. */
 export type Targets = readonly string[] | "all-linear";
 
 const isNamed = ({ path }: LinearPlace, name: string): boolean =>
   `/${path}`.endsWith(`/${name.replaceAll(".", "/")}`);
 
-/** Keeps the names that at least one layer has. */
+/** Keeps the names that select at least one layer. */
 export const filterNames = (
   linearLayers: readonly LinearPlace[],
   names: readonly string[],
 ): readonly string[] => names.filter((name) => linearLayers.some((place) => isNamed(place, name)));
 
-/** The layers that the targets name, in the model's order. */
+/** The layers that the targets select, in the order of the model. */
 export const selectLayers = (
   linearLayers: readonly LinearPlace[],
   targets: Targets,

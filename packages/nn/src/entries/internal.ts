@@ -1,6 +1,4 @@
-/**
- * `@mp/nn/internal`: what `@mp/language-models` shares with this package. It is not public: any release may change it.
- */
+/** `@mp/nn/internal`: code that `@mp/language-models` uses too. It is not public: any release may change it. */
 
 export type { LinearPart } from "../adapters/linear-part.js";
 export { invalid, mismatch } from "../errors.js";
@@ -16,7 +14,7 @@ export { extent, ignoreOption, names, positive, rate } from "../fields/field-che
 export { isPast } from "../multi-head-attention.js";
 export {
   type Quantization,
-  WEIGHT_FORMATS,
+  quantizeWeight,
   withWeight,
 } from "../quantized/stored-weight.js";
 export { type Store, storeFloats } from "../safetensors/filling.js";

@@ -1,7 +1,7 @@
 /**
- * Reads an object that another library wrote, such as a config.json, by a table of all fields: a field is read,
- * refused unless it is neutral, or known not to affect the result. Fields that the table lacks are refused, because
- * they may affect the result.
+ * Reads an object that another library wrote, such as a config.json, by a table of its fields. A field is
+ * read, or refused unless it has no effect, or known not to affect the result. Fields that the table lacks
+ * are refused, because they may affect the result.
  */
 
 import { MpError } from "@mp/core";
@@ -9,17 +9,19 @@ import { type checks, shown } from "@mp/graph/internal";
 import { invalid } from "../errors.js";
 import { AGAIN } from "../safetensors/json-file.js";
 
-/** A field that is read. If it is missing or null, it gets the default, or is refused if there is none. */
+/** A field that is read. If it is missing or null, it gets the default, or is refused if `isRequired`. */
 interface ReadField {
   readonly accepts: checks.Check;
   readonly default: unknown;
   readonly isRequired: boolean;
+  /** Whether null is a value of its own, other than a missing field. */
+  readonly isNullable?: true;
 }
 
-/** A field that is refused unless it has one of these values, for which this package computes the right result. */
+/** A field that is refused unless it has one of the values `only`, which need no special implementation. */
 interface NeutralField {
   readonly only: readonly unknown[];
-  /** Whether a list of such values is accepted as well. */
+  /** Whether a list of these values is accepted too. */
   readonly isList?: true;
   readonly because: string;
 }
@@ -40,9 +42,13 @@ export const optional = (accepts: checks.Check, fallback?: unknown): ReadField =
 export const unused = (names: string): FieldTable =>
   Object.fromEntries(names.split(/\s+/).map((name) => [name, "unused"]));
 
+/** Table rows for fields that are refused unless they are null or have the given value, which needs no implementation. */
+export const neutral = (because: string, values: FieldValues): FieldTable =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, { only: [value], because }]));
+
 const isNeutral = (rule: FieldRule): rule is NeutralField => typeof rule === "object" && "only" in rule;
 
-/** Whether two JSON values are equal; objects and lists are compared as text. */
+/** Whether two JSON values are equal; objects and lists are compared as JSON text. */
 const isSame = (one: unknown, other: unknown): boolean =>
   one === other || (typeof one === "object" && JSON.stringify(one) === JSON.stringify(other));
 
@@ -87,6 +93,7 @@ export function readFields(
 }
 
 function readValue(what: string, value: unknown, rule: ReadField): unknown {
+  if (value === null && rule.isNullable === true) return null;
   if (value !== undefined && value !== null) {
     rule.accepts(what, value);
     return value;

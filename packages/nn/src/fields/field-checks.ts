@@ -1,5 +1,9 @@
-/** Checks of numbers in a config.json. */
+/** Checks for numbers in a config.json. */
 import { checks } from "@mp/graph/internal";
+
+/** Whether a value of a list is an integer from 1 to `most`. */
+export const isInteger = (value: unknown, most: number): boolean =>
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most;
 
 /** The size of a tensor's axis, up to 2^22: more than any published model has. */
 export const extent: checks.Check = checks.integer(1, 2 ** 22);

@@ -29,8 +29,8 @@ import {
 const EXAMPLE = "{ ignoreIndex: -1 }";
 
 /**
- * Share of labels i32 or i64 [...] whose logit is the largest of [..., classes], 0 … 1; of equal logits the first
- * counts.
+ * Fraction, 0 … 1, of labels i32 or i64 [...] whose logit is the largest among [..., classes]; of equal
+ * logits the first counts.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for shapes that do not fit; the
  *   result throws MP_OUT_OF_RANGE for labels with weight that are not classes
  */
@@ -43,7 +43,7 @@ export function accuracy(logits: Tensor, labels: Tensor, options: ClassOptions =
 }
 
 /**
- * Share of labels whose logit is among the k largest, 0 … 1.
+ * Fraction, 0 … 1, of labels whose logit is among the k largest.
  * @throws as `accuracy`, and MP_INVALID_ARGUMENT for a k that is not from 1 to the number of classes
  */
 export function topKAccuracy(
@@ -78,8 +78,8 @@ function share(
 }
 
 /**
- * Exponential of the mean cross entropy, in nats, of logits [..., classes] against labels [...]: the number of
- * equally likely classes that would be as hard to guess. 1 at best.
+ * Exponential of the mean cross entropy, in nats, of logits [..., classes] against labels [...]: the number
+ * of equally likely classes that would be as hard to guess. The best value is 1.
  * @throws as `accuracy`
  */
 export function perplexity(logits: Tensor, labels: Tensor, options: ClassOptions = {}): StreamedMetric {
@@ -122,22 +122,22 @@ export function confusionMatrix(
 }
 
 /**
- * Precision: the share of a class' predictions that are right. Recall: the share of a class that was found. F1: their
- * harmonic mean.
+ * Precision: the fraction of the predictions of a class that are right. Recall: the fraction of the labels of
+ * a class that were predicted. F1: the harmonic mean of both.
  */
 export interface PrecisionRecall {
-  /** 0 … 1; 0 without predictions of the class. */
+  /** 0 … 1; 0 if the class was never predicted. */
   readonly precision: number;
-  /** 0 … 1; 0 without labels of the class. */
+  /** 0 … 1; 0 if no label has the class. */
   readonly recall: number;
-  /** 0 … 1; 0 if both are 0. */
+  /** 0 … 1; 0 if precision and recall are 0. */
   readonly f1: number;
 }
 
 export interface PrecisionRecallOptions extends ClassOptions {
   /**
-   * `macro` (default): the mean over classes. `weighted`: the mean weighted by each class' labels. `micro`: from the
-   * counts of all classes together, which equals the accuracy.
+   * `macro` (default): the mean over classes. `weighted`: the mean weighted by the number of labels of each
+   * class. `micro`: from the counts of all classes together, which equals the accuracy.
    */
   readonly average?: "macro" | "weighted" | "micro";
 }
@@ -148,7 +148,7 @@ const PRECISION_RECALL = {
 };
 
 /**
- * Precision, recall and F1 of logits [..., classes] against labels [...], over all classes and for each.
+ * Precision, recall and F1 of logits [..., classes] against labels [...], averaged and for each class.
  * @throws as `accuracy`
  */
 export function precisionRecall(
@@ -188,7 +188,7 @@ const none = new Float64Array();
 const total = (values: Iterable<number>): number => [...values].reduce((sum, value) => sum + value, 0);
 const ratio = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole);
 
-/** The ratios from the weights of hits, of predictions of the class, and of labels of the class. */
+/** Computes the ratios from the weights of correct predictions, all predictions and all labels of a class. */
 export function ratios(hits: number, taken: number, actual: number): PrecisionRecall {
   return { precision: ratio(hits, taken), recall: ratio(hits, actual), f1: ratio(2 * hits, taken + actual) };
 }

@@ -1,4 +1,4 @@
-/** Metrics of binary events: scores against targets of 0 and 1. */
+/** Metrics of binary classification: scores against targets, which are 1 for an event and 0 for none. */
 import { MpError, type Tensor } from "@mp/core";
 import { cast, equal, greater, mul, reduceSum } from "@mp/core/ops";
 import type { StreamedMetric, StreamedValues } from "@mp/core/report";
@@ -8,7 +8,7 @@ import { type PrecisionRecall, ratios } from "./classes.js";
 import { expectInside, inFloat32, outside, samples, scalar, type WeightOptions } from "./parts.js";
 
 export interface BinaryOptions extends WeightOptions {
-  /** Scores above this count as events. Default 0, for logits; use 0.5 for probabilities. */
+  /** Scores above this threshold count as events. Default 0, for logits; use 0.5 for probabilities. */
   readonly threshold?: number;
 }
 
@@ -20,7 +20,6 @@ const BINARY = {
   ),
 };
 
-/** The range of targets. */
 const EVENTS = [0, 1] as const;
 const outsideEvents = (what: string): string =>
   `${what}: targets are outside 0 … 1; they are 1 for an event and 0 for none, map -1 to 0`;
@@ -62,9 +61,9 @@ export function binaryPrecisionRecall(
 }
 
 /**
- * Area under the curve of true against false positives: the probability that an event has a higher score than a
- * non-event, where ties count half. Exact, without thresholds: the host keeps 24 bytes per sample and sorts them. NaN
- * without events or without non-events.
+ * Area under the curve of true against false positives: the probability that an event has a higher score than
+ * a non-event, where ties count half. Exact, not by thresholds: the host keeps 24 bytes per sample and sorts
+ * the samples. NaN without events or without non-events.
  * @throws as `binaryPrecisionRecall`
  */
 export function rocAuc(scores: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {
@@ -80,8 +79,8 @@ export function rocAuc(scores: Tensor, targets: Tensor, options: WeightOptions =
 }
 
 /**
- * Area under the curve of precision against recall, as a sum of steps (average precision): the precision at each
- * event, without interpolation. Exact; needs memory like `rocAuc`. NaN without events.
+ * Area under the curve of precision against recall, as a sum of steps (average precision): the mean of the
+ * precision at each event, without interpolation. Exact; needs memory like `rocAuc`. NaN without events.
  * @throws as `binaryPrecisionRecall`
  */
 export function averagePrecision(

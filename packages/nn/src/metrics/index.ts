@@ -1,6 +1,6 @@
 /**
- * `@mp/nn/metrics`: metrics of a whole data set, for the option `metrics` of a trainer's `evaluateAll`. `@mp/nn` has
- * those of one batch, as tensors.
+ * `@mp/nn/metrics`: metrics of a whole data set, for the option `metrics` of a trainer's `evaluateAll`.
+ * `@mp/nn` has the metrics of one batch, as tensors.
  */
 import { hideFromOrigins } from "@mp/graph/internal";
 

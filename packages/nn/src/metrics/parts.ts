@@ -24,13 +24,13 @@ import { expectLabels } from "../check-tensor.js";
 import { mismatch } from "../errors.js";
 import { anything } from "../option-kinds.js";
 
-/** Which samples of a metric count. */
+/** Options for the weights of samples in a metric. */
 export interface WeightOptions {
-  /** How much each sample counts, a float or bool in the labels' shape; 0 for padding. Default: all 1. */
+  /** The weight of each sample, a float or bool in the labels' shape; 0 for padding. Default: all 1. */
   readonly sampleWeights?: Tensor;
 }
 
-/** Which labels of a metric of classes count. */
+/** Options for the labels that count in a classification metric. */
 export interface ClassOptions extends WeightOptions {
   /** Labels with this value do not count. */
   readonly ignoreIndex?: number;
@@ -41,15 +41,15 @@ export const classTable: Readonly<Record<keyof ClassOptions, checks.Check>> = {
   ignoreIndex: checks.optional(checks.integer()),
 };
 
-/** The values of options after reading. */
+/** Options after reading, with undefined for missing ones. */
 export type ReadValues<O> = { readonly [K in keyof O]: O[K] | undefined };
 
-/** Computes statistics in f32 under any policy of the trainer: a count in f16 would end at 2048. */
+/** Computes statistics in f32 under any policy of the trainer, because in f16 a count would stop at 2048. */
 export function inFloat32<T extends TensorTree>(statistics: () => T): T {
   return autocast(statistics, float32().policy)();
 }
 
-/** The number of a scalar sum. */
+/** The scalar sum with this name; NaN if there is none. */
 export const scalar = (values: StreamedValues, name: string): number => values[name]?.[0] ?? Number.NaN;
 
 /** Sums x · w to an f32 scalar. Skips elements of weight 0, because 0 times a value that is not finite is NaN. */
@@ -57,19 +57,19 @@ export function weightedSum(x: Tensor, w: Tensor): Tensor {
   return reduceSum(mul(where(equal(w, 0), 0, x), w));
 }
 
-/** The total weight of elements of x outside low … high, as an f32 scalar: a metric's sum `outside`. */
+/** The total weight of elements outside low … high, an f32 scalar, for metrics to return as `outside`. */
 export function outside(x: Tensor, [low, high]: readonly [number, number], w: Tensor): Tensor {
   const isInside = and(greaterOrEqual(x, low), lessOrEqual(x, high));
   return weightedSum(cast(not(isInside), "f32"), w);
 }
 
-/** @throws MP_OUT_OF_RANGE if anything with weight was outside */
+/** @throws MP_OUT_OF_RANGE if `outside` is not 0: an element with weight was out of range */
 export function expectInside(values: StreamedValues, message: string): void {
   if (scalar(values, "outside") === 0) return;
   throw new MpError("MP_OUT_OF_RANGE", message);
 }
 
-/** Flattens samples of one shape to vectors [n], with their weights f32 [n]. */
+/** Flattens samples of the same shape to vectors [n], and their weights to f32 [n]. */
 export function samples<K extends string>(
   what: string,
   given: Readonly<Record<K, Tensor>>,
@@ -92,7 +92,7 @@ export function samples<K extends string>(
   return { ...flat, w } as Readonly<Record<K, Tensor>> & { readonly w: Tensor };
 }
 
-/** Labels and predicted classes, i32 [n], with weights, f32 [n]. */
+/** Labels and predicted classes, i32 [n], and the weights of the samples, f32 [n]. */
 export interface Classified {
   readonly labels: Tensor;
   readonly predicted: Tensor;
@@ -113,7 +113,7 @@ export function classify(
 ): Classified {
   const classes = expectLabels(what, logits, labels);
   const { labels: vector, w: own } = samples(what, { labels }, options);
-  // An i64 is compared before it is cut to 32 bits.
+  // An i64 label is compared before it is truncated to 32 bits.
   const flat = vector.dtype === "i64" ? vector : cast(vector, "i32");
   const rows = reshape(logits, [-1, classes]);
   const given = { predicted: argMax(rows), logits: rows, classes };
@@ -125,7 +125,7 @@ export function classify(
   return { ...given, labels: valid, w, outside: beyond };
 }
 
-/** Makes the result of a metric of classes. @throws MP_OUT_OF_RANGE for labels that are not classes */
+/** Makes the `result` of a classification metric. @throws MP_OUT_OF_RANGE for labels that are not classes */
 export function ofClasses<R>(
   what: string,
   result: (values: StreamedValues) => R,

@@ -1,4 +1,4 @@
-/** Metrics of numbers: means, and errors of predictions. */
+/** Metrics of real numbers: means, and errors of predictions. */
 import type { Tensor } from "@mp/core";
 import { abs, cast, div, equal, mul, reduceSum, reshape, sub, where } from "@mp/core/ops";
 import type { StreamedMetric } from "@mp/core/report";
@@ -11,7 +11,7 @@ const check = (what: string, options: WeightOptions): void => {
 };
 
 /**
- * Mean of values [...] of any dtype over all elements, such as losses with `reduction: "none"`.
+ * Mean over all elements of values [...] of any dtype, such as losses with `reduction: "none"`.
  * @throws MP_INVALID_ARGUMENT for a value that is not a tensor, MP_SHAPE_MISMATCH for weights of another shape
  */
 export function mean(values: Tensor, options: WeightOptions = {}): StreamedMetric {
@@ -65,9 +65,9 @@ function meanMetric(statistics: () => readonly [each: Tensor, w: Tensor]): Strea
 }
 
 /**
- * R², the share of the targets' variance that predictions explain, over all elements: 1 at best, 0 for the mean of
- * the targets, below 0 for worse; not finite if the targets do not vary. Variances are merged batch by batch, so that
- * nothing cancels if the mean is large compared to them.
+ * R², the fraction of the targets' variance that predictions explain, over all elements: 1 at best, 0 for
+ * always predicting the targets' mean, below 0 for worse; not finite if the targets do not vary. Variances
+ * are merged batch by batch, so that nothing cancels if the mean is large compared to the variance.
  * @throws as `mean`, also for shapes that differ
  */
 export function rSquared(predictions: Tensor, targets: Tensor, options: WeightOptions = {}): StreamedMetric {

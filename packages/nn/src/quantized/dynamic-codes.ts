@@ -1,13 +1,13 @@
 /**
- * Numbers from -1 to 1 in 8 bits, as bitsandbytes quantizes the scales of NF4 on a CPU: its dynamic map, and its
- * search for the nearest of 256 numbers by 65 536 equal bins. Core has this map for optimizer state, in a form that
- * engines compute; here each number has the same last bit as in bitsandbytes.
+ * Numbers from -1 to 1 in 8 bits, as bitsandbytes quantizes the scales of NF4 on a CPU: by its dynamic map of
+ * 256 numbers, and its search for the nearest one through 65 536 equal bins. Core has this map for optimizer
+ * state, in a form that engines compute; here each number has the same last bit as in bitsandbytes.
  */
 
 const DECADES = 7;
 const BINS = 65_536;
 
-/** The number for each code, from -0.99 to 1. */
+/** The number that each code stands for, from -0.99 to 1. */
 export const DYNAMIC_NUMBERS: Float32Array<ArrayBuffer> = numbers();
 
 function numbers(): Float32Array<ArrayBuffer> {
@@ -16,7 +16,7 @@ function numbers(): Float32Array<ArrayBuffer> {
   const positive = Array.from({ length: DECADES }, (_, decade) => {
     const steps = 2 ** decade;
     const step = fround(fround(1 - start) / steps);
-    // As torch.linspace: from the nearer end.
+    // Counts from the nearer end, as torch.linspace does.
     const limit = (at: number): number =>
       fround(2 * at < steps ? start + step * at : 1 - step * (steps - at));
     const scale = fround(10 ** (decade + 1 - DECADES));
@@ -39,7 +39,7 @@ function codesOfBins(): Uint8Array {
 const middle = (code: number): number =>
   Math.fround((DYNAMIC_NUMBERS[code] as number) + (DYNAMIC_NUMBERS[code + 1] as number)) / 2;
 
-/** Quantizes numbers in blocks of `size`, divided by the block's largest magnitude. @returns codes and magnitudes */
+/** Quantizes blocks of `size` values, divided by their largest magnitude. @returns codes and magnitudes */
 export function dynamicCodes(
   values: Float32Array,
   size: number,

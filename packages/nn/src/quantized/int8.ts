@@ -1,4 +1,4 @@
-/** Weights in 8 bits by rows, with the same numbers as bitsandbytes' `int8_vectorwise_quant` without outliers. */
+/** Weights in 8 bits with one scale per row, as of bitsandbytes' `int8_vectorwise_quant` without outliers. */
 import { type HostTensor, type Shape, type Tensor, tensor } from "@mp/core";
 import { add, cast, mul, reshape } from "@mp/core/ops";
 
@@ -13,7 +13,7 @@ const ZERO = 128;
 /** 1 / 127, with the digits of bitsandbytes. */
 const UNIT = 7.874015718698502e-3;
 
-/** Quantizes each row to the nearest codes. */
+/** Quantizes each row of a weight to the nearest codes. */
 export function quantize(data: Float32Array, shape: Shape): Int8Weight<HostTensor> {
   const [outputs = 0, inputs = 0] = shape;
   const codes = new Uint8Array(data.length);

@@ -11,18 +11,18 @@ import { torchMean } from "./torch-mean.js";
 export type Nf4Weight<T> = {
   /** Two codes per byte, the first in the upper half, u8 [outputs, inputs / 2]. */
   readonly nf4: T;
-  /** Codes of the largest magnitude of each block of 64, u8 [blocks]. */
+  /** Codes of the block scales: the largest magnitude of each block of 64, u8 [blocks]. */
   readonly absmax: T;
-  /** The scale of each 256 of these codes, f32. */
+  /** One scale for every 256 codes of `absmax`, f32. */
   readonly nestedAbsmax: T;
-  /** The mean of the magnitudes, which was subtracted, f32 []. */
+  /** The mean of the block scales, which is subtracted before they are quantized, f32 []. */
   readonly offset: T;
 };
 
 const BLOCK = 64;
 const NESTED = 256;
 
-/** Quantiles of the normal distribution, scaled to [-1, 1]. */
+/** The numbers that the 16 codes stand for: quantiles of the normal distribution, scaled to [-1, 1]. */
 const NUMBERS = Float32Array.of(
   ...[-1, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635],
   ...[-0.18477343022823334, -0.09105003625154495, 0, 0.07958029955625534, 0.16093020141124725],
@@ -35,7 +35,7 @@ const LIMITS = Float32Array.from(
   (number, at) => Math.fround(number + (NUMBERS[at] as number)) / 2,
 );
 
-/** The smallest divisor, so that blocks of zeros and subnormals have finite quotients. */
+/** The smallest divisor, which makes quotients finite in blocks of zeros and subnormals. */
 const LEAST = Math.fround(1e-38);
 
 /** @throws MP_UNSUPPORTED for an odd number of inputs */
@@ -54,7 +54,7 @@ export function quantize(data: Float32Array, shape: Shape): Nf4Weight<HostTensor
     let most = 0;
     for (let at = start; at < end; at++) most = Math.max(most, Math.abs(data[at] as number));
     const divisor = Math.max(most, LEAST);
-    // A block that the weight's end cuts off is divided, others are multiplied by the inverse.
+    // Divides a block that the weight's end truncates; multiplies others by the inverse.
     const isWhole = end - start === BLOCK;
     absmax[block] = isWhole ? most : divisor;
     const inverse = Math.fround(1 / divisor);
@@ -77,7 +77,7 @@ export function quantize(data: Float32Array, shape: Shape): Nf4Weight<HostTensor
   };
 }
 
-/** The nearest code; the lower one at a limit between two. */
+/** The nearest code; for a value exactly between two codes, the lower one. */
 function nearestCode(value: number): number {
   let code = 0;
   for (let half = 8; half >= 1; half /= 2) if ((LIMITS[code + half - 1] as number) < value) code += half;
@@ -106,7 +106,7 @@ export function onHost(weight: Nf4Weight<HostTensor>): HostTensor<"f32"> {
   return tensor(data, tensorShape(weight));
 }
 
-/** Both numbers of each byte: one lookup gives two weights, and no code has to be extracted. */
+/** For each byte, the numbers of its two codes, so that one lookup gives two weights, without extracting codes. */
 const PAIRS = tensor(
   Float32Array.from({ length: 512 }, (_, at) => NUMBERS[at % 2 === 0 ? at >> 5 : (at >> 1) & 15] as number),
   [256, 2],
@@ -122,7 +122,7 @@ export function dequantize(weight: Nf4Weight<Tensor>): Tensor {
   return reshape(scaleBlocks(numbers, scales, BLOCK), [outputs, inputs]);
 }
 
-/** Multiplies values by the scale of their block, in blocks of `size`; the last one may be shorter. */
+/** Multiplies blocks of `size` values by their scales; the last block may be shorter. */
 function scaleBlocks(values: Tensor, scales: Tensor, size: number): Tensor {
   const [count = 0] = values.shape;
   const [blocks = 0] = scales.shape;

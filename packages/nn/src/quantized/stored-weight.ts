@@ -1,5 +1,5 @@
-/** The stored weight of a linear layer: a tensor, or the codes and scales of a quantized frozen one. */
-import { type HostTensor, isHostTensor, isTensor, remat, type Shape, type Tensor } from "@mp/core";
+/** The stored weight of a linear layer: a tensor, or codes and scales of a frozen, quantized weight. */
+import { type HostTensor, isHostTensor, isTensor, MpError, remat, type Shape, type Tensor } from "@mp/core";
 import * as int8 from "./int8.js";
 import * as nf4 from "./nf4.js";
 
@@ -18,8 +18,32 @@ interface WeightFormat {
   dequantize(weight: QuantizedWeight<Tensor>): Tensor;
 }
 
-/** Formats by the key of their codes in the record. */
+/** Formats by name, which is also the key of the codes in a quantized weight. */
 export const WEIGHT_FORMATS: Readonly<Record<Quantization, WeightFormat>> = { int8, nf4 };
+
+/** Scales must be below this bound, because they are multiplied by codes of up to 127. */
+const MOST = 2 ** 121;
+
+/**
+ * Quantizes the weight of a linear layer.
+ * @throws MP_OUT_OF_RANGE for scales that are not finite, or that are not finite once multiplied by a code
+ */
+export function quantizeWeight(
+  format: Quantization,
+  { data, shape }: { readonly data: Float32Array; readonly shape: Shape },
+): QuantizedWeight<HostTensor> {
+  const weight = WEIGHT_FORMATS[format].quantize(data, shape);
+  for (const { dtype, data: scales } of Object.values(weight as Readonly<Record<string, HostTensor>>)) {
+    if (dtype !== "f32") continue;
+    const wrong = (scales as Float32Array).find((scale) => !(Math.abs(scale) < MOST));
+    if (wrong === undefined) continue;
+    throw new MpError(
+      "MP_OUT_OF_RANGE",
+      `${format}: the scales of a weight must be below 2^121, got ${wrong}; take the base in bf16, or correct the weight`,
+    );
+  }
+  return weight;
+}
 
 const NAMES = Object.keys(WEIGHT_FORMATS) as readonly Quantization[];
 
@@ -42,7 +66,7 @@ export const weightShape = (value: unknown): Shape | undefined =>
 export const weightOnHost = (weight: StoredWeight<HostTensor>): HostTensor =>
   weightFormat(weight)?.onHost(weight as QuantizedWeight<HostTensor>) ?? (weight as HostTensor);
 
-/** Computes with a dequantized weight, which is not kept for the backward pass. */
+/** Runs `compute` on the dequantized weight. The backward pass dequantizes again instead of keeping it. */
 export function withWeight(weight: StoredWeight<Tensor>, compute: (weight: Tensor) => Tensor): Tensor {
   const format = weightFormat(weight);
   if (format === undefined) return compute(weight as Tensor);

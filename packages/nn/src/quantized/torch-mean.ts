@@ -1,13 +1,21 @@
 const LANES = 8;
-/** Vectors per row in PyTorch's sum. */
+/** Number of vectors in a row of PyTorch's sum. */
 const VECTORS = 4;
 const LEVELS = 4;
 
 /**
- * The mean in f32, summed in PyTorch's order on a CPU with one thread, so that its last bit is the same: columns of
- * vectors, with up to four levels of partial sums (`cascade_sum` in its SumKernel.cpp).
+ * The mean in f32, summed in the order of PyTorch on a CPU with one thread, so that the last bit is equal:
+ * columns of vectors, with up to four levels of partial sums (`cascade_sum` in PyTorch's SumKernel.cpp).
  */
 export function torchMean(values: Float32Array): number {
+  const first = (place: number): number => (place === 0 || place >= VECTORS ? 0 : 1);
+  // Less than one vector: the first four values are partial sums, and the rest are added to the first of them.
+  if (values.length < LANES) {
+    const order = [...values.keys()].sort((a, b) => first(a) - first(b) || a - b);
+    return Math.fround(
+      order.reduce((sum, at) => Math.fround(sum + (values[at] as number)), 0) / values.length,
+    );
+  }
   const columns = VECTORS * LANES;
   const vectors = Math.floor(values.length / LANES);
   const rows = Math.floor(vectors / VECTORS);

@@ -1,4 +1,4 @@
-// The leaves of a model filled from a file, with what became of each.
+// Fills the leaves of a model from a file, and reports the outcome for each.
 import { type HostTensor, isHostTensor, leavesOf, mapTree, type Shape, type Tree, tensor } from "@mp/core";
 import { encodeArray, formatShape } from "@mp/core/graph";
 import { LAYOUTS, type LayoutRule, type Leaves } from "./layouts-table.js";
@@ -6,24 +6,24 @@ import type { FileTensors } from "./open-weights.js";
 import type { WeightMismatch, WeightsReport } from "./report.js";
 import { decodeSource, dtypeProblem, type FloatArray, type Source } from "./source.js";
 
-/** Buffers of PyTorch's modules that have no counterpart here. */
+/** Buffers of PyTorch's modules that the layers here do not have. */
 const BUFFERS: ReadonlySet<string> = new Set(["num_batches_tracked", "position_ids"]);
 
-/** Converts numbers of a leaf's shape into what the tree stores for it. */
+/** Converts numbers, already in the shape of a leaf, to the tensor or tensors that the tree stores for it. */
 export type Store = (leaf: HostTensor, numbers: FloatArray, path: string) => Tree<HostTensor>;
 
 /** The arguments of `fillTrees` besides the trees. */
 export interface Filling {
-  /** Names of the file's tensors by their paths in the model. */
+  /** Names of the file's tensors, by path in the model. */
   readonly nameAt: ReadonlyMap<string, string>;
   readonly file: FileTensors;
-  /** Whether the file stores a matrix as [inputs, outputs]; default false for all. */
+  /** Whether the file stores this matrix as [inputs, outputs]; default false for all. */
   isInputsFirst?(name: string): boolean;
-  /** Default `stored`. */
+  /** How numbers are stored; default `storeFloats`. */
   readonly store?: Store;
 }
 
-/** Copies named trees with the file's values in their leaves; leaves that the file lacks keep theirs. */
+/** Copies named trees with the file's values in their leaves; leaves that the file lacks keep their values. */
 export function fillTrees<T extends object>(
   trees: T,
   filling: Filling,
@@ -60,7 +60,7 @@ export function fillTrees<T extends object>(
   return { loaded: Object.fromEntries(loaded) as T, report };
 }
 
-/** Converts the file's tensors into a leaf, or tells why that is impossible. */
+/** Converts the file's tensors to the content of a leaf, or returns the reason why that is impossible. */
 function convert(
   leaf: HostTensor,
   path: string,
@@ -101,7 +101,7 @@ function leavesBelow(leaves: readonly (readonly [string, HostTensor])[]): Readon
 
 const joinKeys = (keys: readonly string[]): string => keys.map((key) => `${key}/`).join("");
 
-/** Finds the first rule whose tensors are all in the file, for the layer itself or else for the layer around it. */
+/** Finds the first rule whose tensors are all in the file, for the layer or else for the layer around it. */
 function candidate(
   path: string,
   below: ReadonlyMap<string, Leaves>,
@@ -118,7 +118,7 @@ function candidate(
       }
     }
   }
-  // A tensor of the leaf's own name has its layout too: such files are written here.
+  // A tensor with the leaf's own name also has the leaf's layout: this SDK writes such files.
   const own = nameAt.get(path);
   return own === undefined ? undefined : { from: [own], make: (source) => source };
 }

@@ -1,4 +1,4 @@
-/** `@mp/nn/safetensors`: loads weights with another framework's names and layouts, from files and so on Node. */
+/** `@mp/nn/safetensors`: loads weights with other frameworks' names and layouts from files, on Node only. */
 import { hideFromOrigins } from "@mp/graph/internal";
 
 hideFromOrigins(import.meta.url);

@@ -6,13 +6,13 @@ export type Fields = Readonly<Record<string, unknown>>;
 export const isRecord = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Largest number of bytes of an index or a configuration; indexes of the largest models have some 100 kB. */
+/** Largest size, in bytes, of an index or a configuration; indexes of the largest models have about 100 kB. */
 const MOST_BYTES = 64 * 2 ** 20;
 
 /** The remedy for a truncated or damaged file. */
 export const AGAIN = "download it again, or write it again with what made it";
 
-/** Reads from the disk and gives its errors a code. @throws MP_IO */
+/** Runs a read from disk and turns system errors into MP_IO. */
 export async function reading<T>(what: string, path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -27,7 +27,7 @@ export async function reading<T>(what: string, path: string, read: () => Promise
   }
 }
 
-/** The text of a file of at most 64 MiB. @throws MP_IO, also for a pipe or a device; MP_PARSE for a larger one */
+/** Reads a text of at most 64 MiB. @throws MP_IO, also for a pipe or a device; MP_PARSE for a larger file */
 export const readText = (what: string, path: string): Promise<string> =>
   reading(what, path, async () => {
     const found = await stat(path);
@@ -36,7 +36,7 @@ export const readText = (what: string, path: string): Promise<string> =>
     return await readFile(path, "utf8");
   });
 
-/** The object in a JSON file. @throws MP_IO and MP_PARSE, as `readText` */
+/** Reads an object from a JSON file. @throws MP_IO and MP_PARSE, as `readText` */
 export async function readJson(what: string, path: string): Promise<Fields> {
   const text = await readText(what, path);
   let parsed: unknown;

@@ -1,16 +1,16 @@
-// Conversions of the tensors that PyTorch keeps for a kind of layer into the parameters of ours. A kind is recognized by the
-// leaves of its tree, never by a path.
+// Converts the tensors of PyTorch's layers to the parameters of this package's layers. A kind of layer is
+// recognized by the leaves of its tree, never by a path.
 import type { Shape } from "@mp/core";
 import type { FloatArray, Source } from "./source.js";
 
-/** Names of the file's tensors below the layer's path, and what they make. */
+/** How to make a leaf from tensors of the file. `from` has their names, relative to the layer's path. */
 export interface LayoutRule {
   readonly from: readonly string[];
   /** Makes the leaf from one tensor, or from two; undefined if the two have different shapes. */
   make(first: Source, second: Source): FloatArray | undefined;
 }
 
-/** Shapes of the leaves below a node of the tree, by their paths relative to it. */
+/** Shapes of the leaves below a node of a tree, by path relative to the node. */
 export type Leaves = ReadonlyMap<string, Shape>;
 
 interface LayoutKind {
@@ -32,12 +32,12 @@ function transpose({ shape, data }: FloatArray): FloatArray {
   return { shape: [columns, rows], data: turned };
 }
 
-/** The matrix as [inputs, outputs]. */
+/** Returns a matrix as [inputs, outputs]. */
 const asKernel = (source: Source): FloatArray => (source.inputsFirst ? source : transpose(source));
 const kernel = (...names: readonly string[]): readonly LayoutRule[] =>
   names.map((name) => ({ from: [name], make: asKernel }));
 
-/** Parts `from` up to `to` of the first axis, which has `count` equal parts. */
+/** Takes parts `from` to `to` - 1 of a tensor whose first axis is split into `count` equal parts. */
 function rows({ shape, data }: FloatArray, count: number, from: number, to: number): FloatArray {
   const [size = 0, ...rest] = shape;
   if (size % count !== 0) return { shape, data };
@@ -45,7 +45,7 @@ function rows({ shape, data }: FloatArray, count: number, from: number, to: numb
   return { shape: [(size / count) * (to - from), ...rest], data: data.slice(from * part, to * part) };
 }
 
-/** Takes query, key or value out of the stacked projection, as PyTorch or a renamed `c_attn` names it. */
+/** Takes query, key or value out of a stacked projection with PyTorch's name, or from a renamed `c_attn`. */
 const inProj = (part: number): readonly LayoutRule[] =>
   ["in_proj_weight", "in_proj/weight"].map((name) => ({
     from: [name],
@@ -62,7 +62,7 @@ function sum(a: FloatArray, b: FloatArray): FloatArray | undefined {
   return { shape: a.shape, data: a.data.map((value, at) => value + (b.data[at] as number)) };
 }
 
-/** The bias of a GRU. PyTorch's candidate has a second one inside the reset gate, which is `recurrentBias`. */
+/** The `bias` of a GRU from PyTorch's two biases; the candidate's second bias is `recurrentBias` instead. */
 function gruBias(input: FloatArray, recurrent: FloatArray): FloatArray | undefined {
   if (input.shape.join() !== recurrent.shape.join()) return undefined;
   const gates = (input.data.length / 3) * 2;
@@ -72,7 +72,7 @@ function gruBias(input: FloatArray, recurrent: FloatArray): FloatArray | undefin
   };
 }
 
-/** The names in an `LSTM` or `GRU` with one layer, and in their cells. */
+/** Names of parameters in an `LSTM` or `GRU` with one layer, and in an `LSTMCell` or `GRUCell`. */
 const recurrentNames = (...names: readonly string[]): readonly (readonly string[])[] => [
   names.map((name) => `${name}_l0`),
   names,
@@ -91,14 +91,14 @@ export const LAYOUTS: Readonly<Record<string, LayoutKind>> = {
     isOne: (leaves) => leaves.get("kernel")?.length === 2,
     leaves: { kernel: kernel("weight"), bias: plain("bias") },
   },
-  // [outputs, inputs / groups, k…], and [inputs, outputs / groups, k…] if transposed, are PyTorch's too.
+  // PyTorch, too, has [outputs, inputs / groups, k…], and [inputs, outputs / groups, k…] if transposed.
   convolution: {
     isOne: (leaves) => (leaves.get("kernel")?.length ?? 0) > 2,
     leaves: { kernel: plain("weight"), bias: plain("bias") },
   },
   embedding: { isOne: (leaves) => has(leaves, "table"), leaves: { table: plain("weight") } },
   normalization: {
-    isOne: (leaves) => has(leaves, "scale", "bias"),
+    isOne: (leaves) => has(leaves, "scale"),
     leaves: { scale: plain("weight", "gamma"), bias: plain("bias", "beta") },
   },
   statistics: {

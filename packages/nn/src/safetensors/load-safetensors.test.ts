@@ -21,6 +21,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { numbers, run } from "../../test/run-layer.js";
 import {
   batchNorm,
+  bidirectional,
   convolution,
   dense,
   embedding,
@@ -31,6 +32,7 @@ import {
   lstm,
   lstmState,
   multiHeadAttention,
+  rmsNorm,
   transposedConvolution,
 } from "../index.js";
 import { loadSafetensors } from "./index.js";
@@ -212,6 +214,36 @@ describe("models of transformers", () => {
     });
     expectClose(numbers(result), "gpt2");
   });
+});
+
+it("an RMSNorm, and an LSTM of two directions by its names", async () => {
+  const like = { params: { norm: rmsNorm(2).init(key(1)), lstm: bidirectional(lstm(1, 1)).init(key(1)) } };
+  const row = (first: number, shape: readonly number[]) =>
+    ({
+      dtype: "F32",
+      shape,
+      data: Float32Array.from({ length: shape.reduce((a, b) => a * b) }, (_, at) => first + at),
+    }) as const;
+  const direction = (first: number, suffix: string) => ({
+    [`lstm.weight_ih_l0${suffix}`]: row(first, [4, 1]),
+    [`lstm.weight_hh_l0${suffix}`]: row(first + 10, [4, 1]),
+    [`lstm.bias_ih_l0${suffix}`]: row(first + 20, [4]),
+    [`lstm.bias_hh_l0${suffix}`]: row(first + 30, [4]),
+  });
+  const path = join(directory, "directions");
+  await writeFile(
+    path,
+    save({ "norm.weight": row(5, [2]), ...direction(0, ""), ...direction(100, "_reverse") }),
+  );
+  const { params } = await loadSafetensors(path, like, {
+    rename: [
+      [/^lstm\.(.*)_l0_reverse$/, "lstm.backward.$1"],
+      [/^lstm\.(.*)_l0$/, "lstm.forward.$1"],
+    ],
+  });
+  expect([...params.norm.scale.data]).toEqual([5, 6]);
+  expect([...params.lstm.forward.bias.data]).toEqual([50, 52, 54, 56]);
+  expect([...params.lstm.backward.recurrent.data]).toEqual([110, 111, 112, 113]);
 });
 
 describe("what does not fit", () => {

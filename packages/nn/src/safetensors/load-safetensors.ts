@@ -5,9 +5,9 @@ import { type FileTensors, openWeights } from "./open-weights.js";
 import { checkRenaming, modelPath, type Renaming } from "./renaming.js";
 import { ALLOWED, type Allowed, expectComplete, type Subject, type WeightsReport } from "./report.js";
 
-/** Trees as the trainer takes them, made by the model's `init` and `initState`. */
+/** Trees as the trainer takes them, which the model's `init` and `initState` make. */
 export interface LikeModel {
-  /** The initial parameters, which leaves that the file lacks keep. */
+  /** The initial parameters. Leaves that the file lacks keep their values. */
   readonly params: object;
   /** The initial running statistics, if the model has any. */
   readonly modelState?: object;
@@ -20,11 +20,11 @@ export interface LoadSafetensorsOptions {
    */
   readonly rename?: Renaming;
   /**
-   * Which matrices the file stores as [inputs, outputs], by name, as transformers does for GPT-2. Default false:
+   * Which matrices the file stores as [inputs, outputs], by name, as transformers does for GPT-2. Default false, since
    * PyTorch's `Linear` stores [outputs, inputs].
    */
   readonly inputsFirst?: boolean | ((name: string) => boolean);
-  /** Mismatches to accept: leaves that are missing or do not fit stay initial, extra tensors unused. Default []. */
+  /** Mismatches to accept: missing or wrong leaves stay initial, extra tensors are unused. Default []. */
   readonly allow?: readonly Allowed[];
 }
 
@@ -44,10 +44,10 @@ const OPTIONS = {
 };
 
 /**
- * Loads weights that PyTorch or Hugging Face saved into copies of the trees in `like`. Rules for each kind of layer
- * transpose kernels and split gates and stacked projections. F16, BF16, F32 and F64 become f32, or bf16 if `like` is
- * bf16, as in a frozen base. The path names a `.safetensors` file or the index of a sharded one,
- * `model.safetensors.index.json`.
+ * Loads weights that PyTorch or Hugging Face saved into copies of the trees in `like`. Rules for each type of
+ * layer transpose kernels, and split stacked gates and projections. F16, BF16, F32 and F64 become f32, or
+ * bf16 where `like` is bf16, as in a frozen base. The path is that of a `.safetensors` file, or of the index
+ * of a sharded one, `model.safetensors.index.json`.
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
  *   `details.report`, for mismatches that `allow` does not name
  */
@@ -77,7 +77,7 @@ interface Reading extends Pick<Filling, "isInputsFirst" | "store"> {
   readonly allow?: readonly Allowed[];
 }
 
-/** Loads weights for `loadSafetensors`, and for readers that store leaves in other formats. */
+/** Loads weights, for `loadSafetensors` and for callers that store leaves in other formats. */
 export async function loadStored<T extends object>(
   subject: Subject,
   trees: T,
@@ -91,7 +91,7 @@ export async function loadStored<T extends object>(
   return { loaded, report };
 }
 
-/** Refuses answers that are not boolean: a promise would count as true. @throws MP_INVALID_ARGUMENT */
+/** Refuses results of `inputsFirst` that are not boolean, such as a promise. @throws MP_INVALID_ARGUMENT */
 const answering =
   (inputsFirst: (name: string) => boolean) =>
   (name: string): boolean => {
@@ -100,7 +100,7 @@ const answering =
     return given;
   };
 
-/** Names of a file's tensors by their paths in a model. @throws MP_INVALID_ARGUMENT for two tensors with one path */
+/** Names of a file's tensors, by path in the model. @throws MP_INVALID_ARGUMENT for two with the same path */
 export function nameTensors(
   what: string,
   file: FileTensors,

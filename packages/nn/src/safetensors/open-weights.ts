@@ -1,6 +1,6 @@
-// The tensors of a file, or of the shards that an index names. An index is data of strangers, and must not make this
-// process read what is elsewhere: a shard lies in the index's folder itself, after its links are followed, or, in a cache
-// of the hub, where files of snapshots are links, among the blobs of the same repository.
+// The tensors of a file, or of the shards that an index names. An index comes from strangers, and must not make this
+// process read files elsewhere. After links are followed, a shard must lie in the index's folder itself. In a hub
+// cache, whose snapshots consist of links, it may lie among the blobs of the same repository.
 import { realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { MpError } from "@mp/core";
@@ -12,10 +12,10 @@ import { inOwnCodes } from "./own-codes.js";
 
 export type FileTensors = ReadonlyMap<string, SafetensorsTensor>;
 
-/** A file to open, and the public function that messages name. */
+/** A file to open, and the name of the public function for messages. */
 export type Opening = Readonly<Record<"what" | "path", string>>;
 
-/** @throws MP_INVALID_ARGUMENT for a value that is not a path; MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
+/** Reads a file or all shards of an index. @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY */
 export async function openWeights(opening: Opening): Promise<FileTensors> {
   const { what, path } = opening;
   checks.path(`${what}: the path`, path);
@@ -56,7 +56,7 @@ async function placeIn(folder: string, shard: string, index: Opening): Promise<s
   );
 }
 
-/** The blobs to which a snapshot's links lead: `<repository>/blobs` for `<repository>/snapshots/<commit>/…`. */
+/** The folder to which links in a snapshot lead: `<repository>/blobs`; undefined outside of a snapshot. */
 function blobFolder(folder: string): string | undefined {
   const [, repository] = /^(.*)[\\/]snapshots[\\/][0-9a-f]{40}(?=$|[\\/])/.exec(folder) ?? [];
   return repository === undefined ? undefined : join(repository, "blobs");

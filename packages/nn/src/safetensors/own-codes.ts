@@ -15,7 +15,7 @@ const REMEDIES: Readonly<Partial<Record<SafetensorsErrorCode, string>>> = {
   SAFETENSORS_IO: "; check the path and the rights to it",
 };
 
-/** Runs calls of `@mp/safetensors` and translates their errors into those of this package. */
+/** Runs a call of `@mp/safetensors` and turns its errors into `MpError`s. */
 export async function inOwnCodes<T>(what: string, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -24,7 +24,7 @@ export function checkRenaming(what: string, given: unknown): asserts given is Re
 }
 
 /**
- * The path for a name, with parts joined by slashes; undefined if the tensor is left out.
+ * The path in the model for a tensor's name, with slashes; undefined if the tensor is left out.
  * @throws MP_INVALID_ARGUMENT for a function that returns something else, such as an async one
  */
 export function modelPath(name: string, rename: Renaming | undefined): string | undefined {

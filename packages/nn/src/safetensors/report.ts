@@ -2,25 +2,25 @@ import { MpError } from "@mp/core";
 import type { Opening } from "./open-weights.js";
 
 export interface WeightMismatch {
-  /** The parameter's or statistic's path in the model: `params/encoder/0/kernel`. */
+  /** Path of the parameter or statistic in the model: `params/encoder/0/kernel`. */
   readonly path: string;
-  /** Names of the file's tensors that are meant for it. */
+  /** Names of the file's tensors for this leaf. */
   readonly from: readonly string[];
-  /** The reason why it does not fit. */
+  /** Why these tensors do not fit. */
   readonly reason: string;
 }
 
-/** The outcome for each tensor of a file and each leaf of a model. */
+/** What happened to each tensor of a file and each leaf of a model. */
 export interface WeightsReport {
-  /** Leaves of the model that were loaded, with the names of the file's tensors. */
+  /** Leaves of the model that were loaded, each with the names of the file's tensors. */
   readonly matched: readonly { readonly path: string; readonly from: readonly string[] }[];
-  /** Leaves for which the file has another shape or dtype; they keep their initial values. */
+  /** Leaves whose tensors in the file have another shape or dtype; they keep their initial values. */
   readonly mismatched: readonly WeightMismatch[];
-  /** Paths of leaves for which the file has nothing; they keep their initial values. */
+  /** Paths of leaves for which the file has no tensor; they keep their initial values. */
   readonly missing: readonly string[];
-  /** Names of the file's tensors that have no place in the model. */
+  /** Names of the file's tensors that match no leaf of the model. */
   readonly unexpected: readonly string[];
-  /** Names of tensors left out by `rename`, and of buffers that no model here has, such as `num_batches_tracked`. */
+  /** Names of tensors that `rename` leaves out, and of buffers such as `num_batches_tracked`. */
   readonly ignored: readonly string[];
 }
 
@@ -34,18 +34,18 @@ const PROBLEMS: Readonly<Record<Allowed, (report: WeightsReport) => readonly str
   unexpected: ({ unexpected }) =>
     unexpected.map((name) => `${JSON.stringify(name)} of the file has no place`),
 };
-/** The name that `rename` has to return for a path: "0.bias" for `params/0/bias`. */
+/** The name that `rename` would have to return for a path: "0.bias" for `params/0/bias`. */
 const quoteName = (path: string): string => JSON.stringify(path.split("/").slice(1).join("."));
 
 const MOST_SHOWN = 5;
 
 export interface Subject extends Opening {
-  /** The remedy if the file does not fit the model. */
+  /** Advice if the file does not fit the model. */
   remedy(failed: readonly Allowed[]): string;
 }
 
 /**
- * @param others problems besides those of the report
+ * @param others problems that are not in the report
  * @throws MP_CHECKPOINT_MISMATCH with the report in its details, for problems that are not allowed
  */
 export function expectComplete(

@@ -1,4 +1,4 @@
-/** Writes models and adapters as Hugging Face publishes them; each file is replaced as a whole or not at all. */
+/** Writes models and adapters in Hugging Face's form; each file is replaced as a whole or not at all. */
 import { mkdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/core";
@@ -8,17 +8,17 @@ import { inOwnCodes } from "./own-codes.js";
 const NAMES: Readonly<Record<string, "F32" | "BF16">> = { f32: "F32", bf16: "BF16" };
 
 export interface PublishedFolder {
-  /** Names of the weights' file and of the one that describes them. */
+  /** Names of the two files: the weights, and the configuration that describes them. */
   readonly names: readonly [weights: string, config: string];
-  /** Tree of the weights; leaves are saved under their paths, with dots for slashes. */
+  /** Tree of the weights; leaves are saved under their paths, with dots instead of slashes. */
   readonly tree: object;
   readonly config: object;
-  /** Prefix of each name. */
+  /** Prefix of the names of all tensors. */
   readonly prefix: string;
 }
 
 /**
- * Writes weights and then their description into a folder, which is created if missing.
+ * Writes weights, and then their configuration, into a folder, which is created if missing.
  * @throws MP_IO; MP_DTYPE_MISMATCH for weights that are neither f32 nor bf16
  */
 export async function saveFolder(
@@ -50,7 +50,7 @@ export async function saveFolder(
   });
 }
 
-/** Does the same as a recursive `mkdir`, which never returns in places such as /proc. */
+/** Works like a recursive `mkdir`, which would never return in places such as /proc. */
 async function makeFolder(folder: string): Promise<void> {
   if (await isFolder(folder)) return;
   if (dirname(folder) !== folder) await makeFolder(dirname(folder));

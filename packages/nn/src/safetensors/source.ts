@@ -3,7 +3,7 @@ import { MpError, type Shape } from "@mp/core";
 import { decodeArray } from "@mp/core/graph";
 import { arrayOf, type SafetensorsDType, type SafetensorsTensor } from "@mp/safetensors";
 
-/** Numbers from the file, with their shape. */
+/** Numbers that were read from the file, and their shape. */
 export interface FloatArray {
   readonly shape: Shape;
   readonly data: Float32Array;
@@ -25,7 +25,7 @@ const DECODED: Readonly<Partial<Record<SafetensorsDType, Decode>>> = {
   BF16: (tensor) => decodeArray("bf16", arrayOf(tensor, "BF16")),
 };
 
-/** Tells why a tensor's dtype cannot be that of weights; undefined if it can. */
+/** Returns why a tensor's dtype cannot be the dtype of weights; undefined if it can. */
 export const dtypeProblem = ({ dtype }: SafetensorsTensor): string | undefined =>
   dtype in DECODED ? undefined : `is ${dtype} in the file, weights are ${Object.keys(DECODED).join(", ")}`;
 

@@ -3,8 +3,8 @@ import { convAttributes } from "../lowerings/operators.js";
 import type { OwnLowering } from "../lowerings/own-lowering.js";
 
 /**
- * Pads both ends of an axis alike: the provider leaves other transposed convolutions to the processor. The kernel
- * gets the smaller of both pads; the rest of the larger one is cut off the result.
+ * Computes with the smaller of the two pads at both ends of each axis, then crops the result, because the CUDA provider
+ * leaves transposed convolutions with unequal pads to the CPU.
  */
 export const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
   const { pads, outputPadding } = node.attributes;

@@ -1,6 +1,6 @@
 /**
- * Lowerings for ONNX Runtime's CUDA provider: the processor's, and others where its kernels are missing or wrong. Its
- * MaxPool ends at opset 21, which has no bf16 convolutions yet, so windows are composed, as on WebGPU.
+ * Lowerings for ONNX Runtime's CUDA provider: the CPU's, and others for ops whose CUDA kernels are missing or wrong.
+ * MaxPool is composed, as on WebGPU, because its kernel needs opset 21, which has no bf16 convolutions.
  */
 import { isFloat } from "@mp/graph";
 import type { LowerNode } from "@mp/onnx/write";
@@ -26,14 +26,14 @@ import { convTranspose } from "./convolution.js";
 import { topK } from "./search.js";
 import { unaryLowerings } from "./unary.js";
 
-/** Scatters integers with ScatterElements if they are reduced: the provider's ScatterND reduces floats only. */
+/** Writes an integer ScatterND with a reduction as ScatterElements, as the provider's ScatterND reduces only floats. */
 const scatterIntegers: OwnLowering<"ScatterND"> = (node, operands, writer, standard) => {
   if (isFloat(operandType(node).dtype) || node.attributes.reduction === "none") return undefined;
   if (node.inputs[2]?.shape.includes(0)) return [at(operands, 0)];
   return scatterAsElements(node, operands, writer, standard);
 };
 
-/** Restores extremes that are infinite: the f32 kernels start from, and may give, the last finite number. */
+/** Makes the maximum of only -∞, or the minimum of only ∞, infinite: the f32 kernels start from a finite number. */
 const extremeOfInfinities: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, operands, writer, standard) => {
   const { axes, keepdims } = node.attributes;
   if (operandType(node).dtype !== "f32") return undefined;

@@ -1,6 +1,6 @@
 /**
- * Sorts with kernels that take the dtype's extremes for padding and reorder equal elements. The keys are therefore
- * f64 or i64, never extreme, and in the last sort they join the elements' ranks and positions, so that all differ.
+ * Sorts with kernels that pad with extreme values and reorder equal elements. Sort keys are therefore f64 or
+ * i64 and never extreme. The keys of the last sort combine rank and position, so that they are distinct.
  */
 import { isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -32,7 +32,7 @@ class Sorting {
     return sort(keys, count, { axis: this.#axis, largest: false }, this.#writer)[1];
   }
 
-  /** The number of smaller distinct keys for each sorted key, i64. */
+  /** For each sorted key, the number of distinct keys that are smaller, i64. */
   ranks(sorted: string): string {
     const part = (from: number, to: number): string =>
       this.#writer.one("Slice", [
@@ -55,7 +55,7 @@ class Sorting {
   }
 }
 
-/** Splits an i64 into keys, the most significant first: 64-bit integers into two words, which are never extreme. */
+/** Sort keys of an i64 tensor, most significant first; two words if `isWide`, so that no key is extreme. */
 function integerKeys(x: string, isWide: boolean, writer: NodeWriter): readonly string[] {
   if (!isWide) return [x];
   const word = writer.scalar(WORD, "i64");

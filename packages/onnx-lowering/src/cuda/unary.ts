@@ -3,7 +3,7 @@ import { inF32 } from "../lowerings/in-f32.js";
 import { reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** Computes Sign with NaN kept; the kernel gives 0 for NaN. */
+/** Computes Sign so that NaN stays NaN; the kernel gives 0 for NaN. */
 const sign: OwnLowering<"Sign"> = (node, operands, writer) => {
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
   const signOrNaN = (x: string): string =>
@@ -29,7 +29,7 @@ const gelu: OwnLowering<"Gelu"> = (node, operands, writer, standard) => {
   return [reshape(at(standard([reshape(at(operands, 0), [1], writer)]), 0), [], writer)];
 };
 
-/** Casts f8 to itself by an Identity, for lack of a kernel, and to bf16 through f32: that kernel loses subnormals. */
+/** Casts f8 to itself by Identity (no cast kernel), and to bf16 through f32 (the kernel loses subnormals). */
 const cast: OwnLowering<"Cast"> = (node, operands, writer) => {
   const { to } = node.attributes;
   const { dtype } = operandType(node);

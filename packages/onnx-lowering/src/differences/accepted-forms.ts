@@ -1,4 +1,4 @@
-/** Forms of operators for a strict ONNX reader that refuses some operands of the standard forms. */
+/** Forms of operators for a strict ONNX reader, which refuses the standard forms for some operands. */
 import {
   floatFormats,
   type GraphNode,
@@ -24,7 +24,7 @@ import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { topK } from "./top-k.js";
 
-/** Cuts data to the indices' size along the other axes; the rest is never read. */
+/** Crops the data to the size of the indices along all axes but the gathered axis; no index reads the rest. */
 const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = ""], writer, standard) => {
   const { shape } = operandType(node);
   const wanted = node.inputs[1]?.shape ?? [];
@@ -32,7 +32,7 @@ const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = 
     axis !== node.attributes.axis && (wanted[axis] ?? size) < size ? [axis] : [],
   );
   if (axes.length === 0) return undefined;
-  // By Gather, since a Slice is moved behind the operator again.
+  // Crops by Gather, because the engine would move a Slice behind the operator again.
   const part = axes.reduce((whole, axis) => {
     const places = Array.from({ length: wanted[axis] ?? 0 }, (_, place) => place);
     return writer.one("Gather", [whole, writer.ints(places)], { axis: int(axis) });
@@ -40,7 +40,7 @@ const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = 
   return standard([part, indices]);
 };
 
-/** Passes a scalar through, which has no axis to repeat along. */
+/** Replaces Tile by Identity for a scalar, which has no axis to repeat along. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) =>
   operandType(node).shape.length === 0 ? [writer.one("Identity", [at(operands, 0)])] : undefined;
 
@@ -58,8 +58,8 @@ const layerNormalization: OwnLowering<"LayerNormalization"> = (
 };
 
 /**
- * Writes a Gemm as MatMul and Add: the reader takes only a two-dimensional C, and no product without inner elements.
- * A mere product stays in its half dtype; several steps are computed in f32 and rounded once.
+ * Writes a Gemm as MatMul and Add, because the reader accepts only a two-dimensional C and a nonzero inner size. In a
+ * half dtype, a Gemm with C or alpha is computed in f32 and rounded once; a plain product stays as it is.
  */
 const gemm: OwnLowering<"Gemm"> = (node, operands, writer, standard) => {
   const { alpha, beta, transA, transB } = node.attributes;
@@ -80,7 +80,7 @@ const gemm: OwnLowering<"Gemm"> = (node, operands, writer, standard) => {
   return [c === undefined ? sum : writer.one("Add", [sum, scale(c, beta)])];
 };
 
-/** Multiplies two vectors as matrices: an optimizer's fusing pass crashes on a product without dimensions. */
+/** Multiplies two vectors as matrices, because a fusing pass of the engine crashes on a product that is a scalar. */
 const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
   if (node.outputs[0]?.shape.length !== 0) return undefined;
   const { shape } = operandType(node);
@@ -91,15 +91,15 @@ const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
   return [writer.one("Squeeze", [product])];
 };
 
-/** Reshapes to a scalar by a Squeeze: the fusing pass crashes on a product with such a Reshape. */
+/** Writes a Reshape to a scalar as Squeeze, because the fusing pass also crashes on products reshaped to a scalar. */
 const reshapeToScalar: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
   node.attributes.shape.length === 0 && operandType(node).shape.length > 0
     ? [writer.one("Squeeze", [x])]
     : undefined;
 
 /**
- * Pads the image itself if pads exceed the kernel. The factor of 1 keeps an optimizer, which does not know its value,
- * from moving the pads back.
+ * Pads the image by a Pad node if a pad is not smaller than the kernel. After it, a Mul by a hidden 1 keeps the
+ * optimizer from moving the pads back into the Conv.
  */
 const conv: OwnLowering<"Conv"> = (node, [x = "", ...others], writer) => {
   const { pads } = node.attributes;
@@ -126,10 +126,10 @@ const wide =
     return [inF32(node, first, writer, (x) => at(standard([x, ...wideOthers], "f32"), 0))];
   };
 
-/** Evaluates a range, whose operands are all known, to a constant. */
+/** Evaluates a Range, whose operands are all constants, to a constant. */
 const range: OwnLowering<"Range"> = (node, _operands, writer) => [writer.initializer(rangeValues(node))];
 
-/** Selects bools by logic and integers by arithmetic, because the kernel may compute them in f32. */
+/** Selects bools by logic ops and i32 by arithmetic, because the kernel may compute both in f32. */
 const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
   const dtype = node.inputs[1]?.dtype;
   const [condition, x, y] = [at(operands, 0), at(operands, 1), at(operands, 2)];
@@ -140,8 +140,8 @@ const where: OwnLowering<"Where"> = (node, operands, writer, standard) => {
 };
 
 /**
- * Fills the result if the operand is empty, because the reader takes an empty constant for one element. Pads integers by
- * 0 around their distance from a value that the kernel would round to f32.
+ * Fills the result with the pad value if the operand has no elements, because the reader takes an empty constant for
+ * one element. Pads with 0 and adds an integer pad value afterwards if the kernel would round it to f32.
  */
 const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
@@ -156,7 +156,7 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
     const distance = writer.one("Sub", [at(operands, 0), origin]);
     return [writer.one("Add", [writer.one("Pad", [distance, writer.ints(pads)]), origin])];
   }
-  // The kernel does not see the sign of a value of 0, nor does Neg of a constant.
+  // The kernel loses the sign of a value of -0, and Neg of a constant does too; Mul keeps it.
   if (!Object.is(value, -0) || !isComputeFloat(dtype)) return undefined;
   const opposite = (name: string): string => writer.one("Mul", [name, writer.scalar(-1, dtype)]);
   return [opposite(at(standard([opposite(at(operands, 0))]), 0))];
@@ -165,10 +165,10 @@ const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
 const scatter: OwnLowering<ScatterOp> = (node, [data = ""]) =>
   node.inputs[2]?.shape.includes(0) ? [data] : undefined;
 
-/** The standard form, for ops with an own form for ONNX Runtime. */
+/** The standard ONNX form, for ops that have another form on ONNX Runtime. */
 const plain: OwnLowering = (_node, operands, _writer, standard) => standard(operands);
 
-/** Raises -∞ and the lowest number to the next one: the kernel finds no position in a window of nothing else. */
+/** Raises -∞ and the lowest finite value to the next value; the kernel finds no maximum in windows of these two. */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (
   node,
   [dy = "", x = "", y = ""],

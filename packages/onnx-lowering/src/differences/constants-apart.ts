@@ -1,23 +1,23 @@
 import { type HostTensor, isComputeFloat } from "@mp/graph";
 import type { OnnxGraph, OnnxNode } from "@mp/onnx/write";
 
-/** A graph, and the names of its constants that must be bound because the engine must not know their values. */
+/** A graph, and the names of its constants whose values the engine must not see; they are bound as inputs. */
 export interface Parted {
   readonly graph: OnnxGraph;
   readonly names: ReadonlySet<string>;
 }
 
 const ARITHMETIC: ReadonlySet<string> = new Set(["Add", "Sub", "Mul", "Div", "Pow", "MatMul", "Cast"]);
-/** Ops that accept any operand, known at compile time or not. */
+/** Ops that accept any operand, whether it is constant or computed. */
 const ELEMENTWISE: ReadonlySet<string> = new Set([
   ...ARITHMETIC,
   "Where", "Less", "Greater", "LessOrEqual", "GreaterOrEqual", "Equal", "Min", "Max", "Abs", "Neg",
 ]); // biome-ignore format: one list
 
-/** Largest number of readers of one scalar: the engine's compile time grows with the square of their number. */
+/** Largest number of nodes that read one scalar, since the engine's compile time grows with this number's square. */
 const READERS = 50;
 
-/** Whether any number is subnormal. */
+/** Whether any element is an f32 subnormal. */
 function holdsSubnormals({ dtype, data }: HostTensor): boolean {
   if (dtype !== "f32") return false;
   return (data as Float32Array).some((number) => number !== 0 && Math.abs(number) < 2 ** -126);
@@ -29,10 +29,11 @@ const holdsTensor = ({ opType, attributes }: OnnxNode): HostTensor | undefined =
 };
 
 /**
- * Hides constants from the engine's optimizer where it rewrites arithmetic wrongly. It merges two constants, although
- * (x · a) · b is not x · (a · b) if x · a overflows or is rounded. It drops x + 0 and adds 0 to products, which loses
- * the sign of zeros. It takes subnormals for 0. Of two products with one constant, one of them transposed, one is
- * wrong. A constant that another op must know is copied for the arithmetic.
+ * Hides constants from the engine's optimizer where it rewrites arithmetic wrongly. The optimizer merges two
+ * factors, although (x · a) · b is not x · (a · b) if x · a overflows or is rounded. It drops x + 0 and adds
+ * 0 to products, which loses the sign of zeros. It takes subnormals for 0. If two products share a constant,
+ * transposed in one of them, it gets one product wrong. If an op needs a visible constant, arithmetic reads a
+ * hidden copy.
  */
 export function withConstantsApart(graph: OnnxGraph): Parted {
   const { nodes, initializers } = graph;
@@ -58,7 +59,7 @@ export function withConstantsApart(graph: OnnxGraph): Parted {
   }
   const made = new Map([...copies].map(([name, copy]) => [copy, constants.get(name) as HostTensor]));
   const reads = new Map<string, number>();
-  /** The name under which an elementwise node reads a value. */
+  /** The name by which an elementwise node of this type reads a value: a hidden copy where there is one. */
   const read = (name: string, opType: string): string => {
     const first = (ARITHMETIC.has(opType) ? copies.get(name) : undefined) ?? name;
     const tensor = constants.get(name);

@@ -1,4 +1,4 @@
-/** Forms of operators on floats whose kernels lose NaN, infinities, signs of zeros or subnormal numbers. */
+/** Replacements for float operators whose kernels lose NaN, infinities, signs of zeros or subnormals. */
 import { type ComputeDType, isComputeFloat, type Op } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { byMagnitude, ERROR_FUNCTION, odd } from "../lowerings/accurate-functions.js";
@@ -22,7 +22,7 @@ const ofFloats =
 const where = (writer: NodeWriter, ...parts: readonly [string, string, string]): string =>
   writer.one("Where", parts);
 
-/** Restores NaN in the result of a form. */
+/** Makes the result of a form NaN wherever the form's first operand is NaN. */
 const keepingNaN =
   (form: Form = (operands, _writer, kernel) => kernel(operands)): Form =>
   (operands, writer, kernel, node) => {
@@ -31,8 +31,8 @@ const keepingNaN =
   };
 
 /**
- * Computes a form for bf16 in f32: bf16 has the same range, and kernels that compute it in f32 lose the same numbers.
- * For f16, whose range is small, the kernel is right.
+ * Computes a form for bf16 in f32, because the bf16 kernels compute in f32 and so lose the same values as the f32
+ * kernels. For f16, whose range is small, the kernel is right.
  */
 const inF32 =
   (form: Form): Form =>
@@ -49,13 +49,11 @@ const negative: Form = ([x = ""], writer, _kernel, { dtype }) =>
 /** x + (-y); the kernel computes x + (-1 · y + 0), which loses the sign of zeros. */
 const difference: Form = ([x = "", y = ""], writer) => writer.one("Add", [x, writer.one("Neg", [y])]);
 
-/**
- * |1 · x|: an optimizer, which does not see that the factor is 1, would move Abs before a Concat for all its readers.
- */
+/** |1 · x|, where the hidden factor 1 keeps the optimizer from moving Abs before a Concat that other nodes read too. */
 const magnitude: Form = ([x = ""], writer, kernel, { dtype }) =>
   kernel([writer.one("Mul", [x, writer.scalar(1, dtype)])]);
 
-/** Compares with both infinities: an optimizer confuses the infinities of |x| with those of x. */
+/** Compares with both infinities, because an optimizer confuses the infinities of |x| with those of x. */
 const isInfinite: Form = ([x = ""], writer, _kernel, { dtype }) => {
   const equals = (value: number): string => writer.one("Equal", [x, writer.scalar(value, dtype)]);
   return writer.one("Or", [equals(Number.POSITIVE_INFINITY), equals(Number.NEGATIVE_INFINITY)]);
@@ -87,8 +85,8 @@ const leakyRelu: Form = ([x = ""], writer, _kernel, { dtype, attributes: { alpha
 };
 
 /**
- * The smaller or larger operand, or NaN. The kernel only keeps NaN of its second operand, and an optimizer moves
- * scalars there, so other cases are written by comparison.
+ * The smaller or larger operand, or NaN if one is NaN. The kernel keeps only its second operand's NaN, and an optimizer
+ * moves scalars there. So a comparison replaces the kernel, unless one operand is not a scalar and is never NaN.
  */
 const further =
   (comparison: "Less" | "Greater"): Form =>
@@ -101,16 +99,16 @@ const further =
     return where(writer, isFirst, a, b);
   };
 
-/** Swaps the operands, because only the kernel of the opposite comparison is false for NaN. */
+/** Swaps the operands and uses the opposite comparison, whose kernel alone gives false for NaN. */
 const opposite =
   (comparison: "Less" | "LessOrEqual"): Form =>
   ([x = "", y = ""], _writer, kernel) =>
     kernel([y, x], comparison);
 
-/** Exponents between which the kernel is used alone; its powers of these two are within a tenth of an ulp. */
+/** Bounds between which the Exp kernel's error is at most a tenth of an ulp. */
 const NEAR = [-45.25, 43.375] as const;
 
-/** e^near · e^(x - near): the kernel gives no subnormals and overflows early. The second factor is mostly 1. */
+/** e^near · e^(x - near), where near is x clipped to `NEAR`, since the kernel loses subnormals and overflows early. */
 const exponential: Form = ([x = ""], writer, kernel, { dtype, ranges: [range] }) => {
   if (range !== undefined && range.most <= NEAR[1]) return orNaN(kernel([x]), x, kernel);
   const bounds = NEAR.map((bound) => writer.scalar(bound, dtype));
@@ -129,11 +127,11 @@ const softplus: Form = ([x = ""], writer, _kernel, { dtype }) => {
   return writer.one("Add", [writer.one("Relu", [x]), odd(ratio, LOG_OF_SUM, writer)]);
 };
 
-/** A polynomial near 0, where the kernel's error is as large as for larger numbers. */
+/** erf(x), a polynomial where |x| < 0.75, because the kernel's absolute error is no smaller there than elsewhere. */
 const errorFunction: Form = ([x = ""], writer, kernel) =>
   byMagnitude(x, 0.75, [odd(x, ERROR_FUNCTION, writer), kernel([x])], writer);
 
-/** x/2 · (1 + erf(x/√2)): the kernel doubles x, which may overflow, and loses infinity. */
+/** x/2 · (1 + erf(x/√2)), because the kernel doubles x, which may overflow, and loses infinity. */
 const gelu: Form = ([x = ""], writer, kernel, { dtype, attributes: { approximate } }) => {
   if (approximate?.kind === "string" && approximate.value === "tanh") return kernel([x]);
   const times = (factor: number): string => writer.one("Mul", [x, writer.scalar(factor, dtype)]);
@@ -141,13 +139,13 @@ const gelu: Form = ([x = ""], writer, kernel, { dtype, attributes: { approximate
   return writer.one("Mul", [times(0.5), share]);
 };
 
-/** Restores infinities and NaN, which a kernel that starts from the lowest finite number loses. */
+/** Restores infinities and NaN in ReduceMax and ReduceMin, whose kernels start from a finite number. */
 const mostOfMany =
   (op: "ReduceMax" | "ReduceMin", worst: number): Replacement =>
   ({ inputs: [x = "", axes], dtypes: [dtype] }, writer, kernel) => {
     if (dtype === undefined || !isComputeFloat(dtype)) return undefined;
     const number = (value: number): string => writer.scalar(value, "f32");
-    // 1 marks other numbers: NaN wins against them, the worst number loses.
+    // NaN has the mark that wins, the worst value the mark that loses, all other values 1.
     const [nan, none] = op === "ReduceMax" ? [2, 0] : [0, 2];
     const isWorst = writer.one("Equal", [x, writer.scalar(worst, dtype)]);
     const marks = where(
@@ -167,7 +165,7 @@ const mostOfMany =
     return [where(writer, writer.one("Equal", [mark, number(nan)]), writer.scalar(Number.NaN, dtype), most)];
   };
 
-/** Reduces along the axis of the node. */
+/** Reduces along the softmax axis, by default the last one, and keeps the axis. */
 const alongAxis = (
   op: "ReduceMax" | "ReduceSum",
   name: string,
@@ -175,18 +173,18 @@ const alongAxis = (
 ): string =>
   kernel([name, writer.ints([axis?.kind === "int" ? Number(axis.value) : -1])], op, { keepdims: int(1) });
 
-/** 0, or NaN if the number is infinite or NaN. */
+/** 0 for finite elements, NaN for infinities and NaN. */
 const zeroOrNaN = (name: string, writer: NodeWriter, dtype: ComputeDType): string =>
   writer.one("Mul", [name, writer.scalar(0, dtype)]);
 
-/** Adds 0 · sum to each row, which makes all of it NaN if the kernel gives any NaN. */
+/** Adds 0 · (sum of the row) to each row of the result, so that one NaN in a row makes the whole row NaN. */
 const softmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   const result = kernel([x]);
   const sum = alongAxis("ReduceSum", result, [writer, kernel, attributes]);
   return writer.one("Add", [result, zeroOrNaN(sum, writer, dtype)]);
 };
 
-/** x - max - log Σ e^(x - max); the added 0 · sum makes a row NaN if any of its numbers is NaN or infinite. */
+/** x - max - log Σ e^(x - max). Adding 0 · Σ makes a row NaN if an element is NaN or +∞, or if all are -∞. */
 const logSoftmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   const wide = writer.cast(x, "f32");
   const along = (op: "ReduceMax" | "ReduceSum", name: string): string =>
@@ -197,7 +195,7 @@ const logSoftmax: Form = ([x = ""], writer, kernel, { dtype, attributes }) => {
   return writer.cast(writer.one("Sub", [below, logarithm]), dtype);
 };
 
-/** Forms by operator; ONNX and the graph have the same names for these. */
+/** Forms by operator name; these names are the same in ONNX and in graphs. */
 const forms: Replacements = {
   Neg: ofFloats(negative),
   Sub: ofFloats(difference),
@@ -223,6 +221,6 @@ const forms: Replacements = {
 
 export const FORMED_OPS: readonly Op[] = Object.keys(forms) as readonly Op[];
 
-/** The forms of those operators that the probe found to differ. */
+/** The forms of the operators that the probe found to differ. */
 export const floatForms = (differing: ReadonlySet<string>): Replacements =>
   Object.fromEntries([...differing].map((op) => [op, forms[op] ?? ofFloats(keepingNaN())]));

@@ -20,7 +20,7 @@ const emitter =
 
 const isI32 = (node: GraphNode): boolean => operandType(node).dtype === "i32";
 
-/** Whether x < y, by the borrow of x - y: rounding to f32 keeps an integer's sign. */
+/** Whether x < y, by the sign of the borrow of x - y. The kernel rounds to f32, which keeps the sign. */
 function isLess(x: string, y: string, writer: NodeWriter): string {
   const op = emitter(writer);
   const differ = op("BitwiseXor", x, y);
@@ -29,13 +29,13 @@ function isLess(x: string, y: string, writer: NodeWriter): string {
   return op("Less", borrow, writer.scalar(0, "i32"));
 }
 
-/** The quotient of a division toward zero, and its remainder. */
+/** The quotient, rounded toward zero, and the remainder of an i32 division. */
 function divide(x: string, y: string, writer: NodeWriter): { quotient: string; rest: string } {
   const op = emitter(writer);
   const number = (value: number): string => writer.scalar(value, "i32");
   const remainder = (quotient: string): string => op("Sub", x, op("Mul", quotient, y));
   const isNegative = (value: string): string => op("Less", value, number(0));
-  // The engine's is off by up to 2^9; that of the rest by 1.
+  // The engine's quotient is off by up to 2^9; its quotient of the remainder, by 1.
   let quotient = op("Div", x, y);
   quotient = op("Add", quotient, op("Div", remainder(quotient), y));
   const away = op("Where", op("Xor", isNegative(x), isNegative(y)), number(-1), number(1));
@@ -45,7 +45,7 @@ function divide(x: string, y: string, writer: NodeWriter): { quotient: string; r
   const isSome = op("Not", op("Equal", over, number(0)));
   quotient = step(op("And", op("Xor", isNegative(over), isNegative(x)), isSome), op("Neg", away));
   const left = remainder(quotient);
-  // Magnitudes as negative numbers, of which there is one more.
+  // Compares magnitudes as negative integers, because i32 has one more negative integer than positive ones.
   const below = (value: string): string => op("Where", isNegative(value), value, op("Neg", value));
   quotient = step(op("Not", isLess(below(y), below(left), writer)), away);
   return { quotient, rest: remainder(quotient) };
@@ -77,7 +77,7 @@ const comparison =
     return [isNot ? writer.one("Not", [less]) : less];
   };
 
-/** Reduces the upper 16 bits first, then the lower ones of the elements whose upper bits win. */
+/** Reduces the upper 16 bits first, then the lower 16 bits of the elements whose upper bits are extreme. */
 const extreme: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
   const { axes, keepdims } = node.attributes;
   if (!isI32(node) || axes.length === 0) return undefined;

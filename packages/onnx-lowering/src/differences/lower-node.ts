@@ -13,7 +13,7 @@ import { sumOfRounded } from "./products-rounded.js";
 import { quotient } from "./quotient.js";
 import { castByArithmetic } from "./rounding.js";
 
-/** Ops whose operands the engine checks: none; these engines check no index and may crash on empty nodes. */
+/** Ops whose operands the engine checks: none, because these engines check no index, and may crash on empty nodes. */
 const UNCHECKED: ReadonlySet<string> = new Set();
 
 const inShortIntegers: OwnLowerings = { ...exactIntegers, RandomBits: randomBits(Signed) };

@@ -2,18 +2,18 @@
 import { type HostTensor, isNode, type Value } from "@mp/graph";
 import type { ProducerOf } from "../lowerings/lower-node.js";
 
-/** Each element is 0, infinite, NaN, or has a magnitude in this range. */
+/** Bounds on elements. Each element is 0, infinite, NaN, or has a magnitude from `least` to `most`. */
 export interface Magnitudes {
   readonly least: number;
   readonly most: number;
-  /** Whether no element is negative. */
+  /** True if all elements are known to be ≥ 0 or NaN. */
   readonly isPositive: boolean;
 }
 
 /** Bounds of a square root: the roots of the smallest subnormal and of the largest number. */
 const ROOTS: Magnitudes = { least: 2 ** -75, most: 2 ** 64, isPositive: true };
 
-/** Depth to which operators are followed from a divisor: Adam's, √v + √c · ε, takes three. */
+/** Longest chain of operators followed back from a divisor; Adam's divisor, √v + √c · ε, needs three. */
 const DEEPEST = 4;
 
 function ofConstant({ data }: HostTensor): Magnitudes {
@@ -26,7 +26,7 @@ function ofConstant({ data }: HostTensor): Magnitudes {
   return { least, most, isPositive: numbers.every((number) => number >= 0) };
 }
 
-/** The magnitudes of an f32 value; undefined if nothing is known. */
+/** Bounds the magnitudes of an f32 value; undefined if no bound can be derived. */
 export function boundMagnitudes(
   value: Value,
   producerOf: ProducerOf,
@@ -41,6 +41,6 @@ export function boundMagnitudes(
   if (a === undefined || b === undefined) return undefined;
   const isPositive = a.isPositive && b.isPositive;
   if (isNode(node, "Mul")) return { least: a.least * b.least, most: a.most * b.most, isPositive };
-  // A difference may be as small as it likes.
+  // A sum of operands with opposite signs may be arbitrarily small.
   return isPositive ? { least: Math.min(a.least, b.least), most: a.most + b.most, isPositive } : undefined;
 }

@@ -3,8 +3,8 @@ import type { ProducerOf } from "../lowerings/lower-node.js";
 import { type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
 /**
- * Multiplies the products and quotients in a sum by 1. An engine that fuses a product with the only sum that reads it
- * then fuses the product by 1, which is exact.
+ * Multiplies products and quotients by 1 before they are added. An engine fuses a product with the sum if
+ * nothing else reads the product. It then fuses the product by 1 instead, which is exact.
  */
 export const sumOfRounded =
   (producerOf: ProducerOf): OwnLowering<"Add" | "Sub"> =>

@@ -2,15 +2,15 @@ import type { ProducerOf } from "../lowerings/lower-node.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { boundMagnitudes } from "./magnitudes.js";
 
-/** Numbers between the reciprocal of this one and itself have normal reciprocals. */
+/** Numbers from 1 / LARGEST to LARGEST have normal reciprocals. */
 const LARGEST = 2 ** 126;
-/** Divisors above this number, or below its reciprocal, are scaled. */
+/** Divisors above this magnitude, or below its reciprocal, are scaled. */
 const LARGE = 2 ** 100;
 const FACTOR = 2 ** 64;
 
 /**
- * Scales both operands so that the divisor is in the middle of the range, unless it is known to be there: the engine
- * computes x · (1 / y), where 1 / y is infinite for a subnormal y, and subnormal for a large one.
+ * Scales both operands so that the divisor is in the middle of the range, unless bounds show that it already is. The
+ * engine computes x · (1 / y), where 1 / y is infinite for a subnormal y and subnormal for a large y.
  */
 export const quotient =
   (producerOf: ProducerOf): OwnLowering<"Div"> =>

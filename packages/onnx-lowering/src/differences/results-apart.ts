@@ -2,8 +2,8 @@ import { tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxInitializer, onnxNode } from "@mp/onnx/write";
 
 /**
- * Replaces each Identity that makes a result by a Reshape: a reader that drops Identity nodes loses the name of an
- * operand that is also a result or an input.
+ * Replaces each Identity whose output is a graph output by a Reshape. A reader that drops Identity nodes would lose the
+ * output's name, or the operand's name if the operand is a graph input or output too.
  */
 export function withResultsApart(graph: OnnxGraph): OnnxGraph {
   const types = new Map(graph.outputs.map(({ name, type }) => [name, type]));

@@ -1,11 +1,11 @@
-/** Rounds to half dtypes by arithmetic, for engines that truncate, or drop a cast to a half and back. */
+/** Rounds to half dtypes by arithmetic, for engines that truncate, or that drop a cast and its inverse. */
 import { floatFormats, type HalfDType, isHalf } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
-/** The finite numbers of a half dtype, as exponents of 2. */
+/** Precision and range of a half dtype, as exponents of 2. */
 interface Grid {
-  /** The split s of Veltkamp's factor 2^s + 1, which leaves as many bits as the half has. */
+  /** The exponent s in Veltkamp's factor 2^s + 1: rounding drops the last s bits of an f32 number. */
   readonly split: number;
   readonly leastNormal: number;
   readonly least: number;
@@ -16,18 +16,18 @@ const GRIDS: Readonly<Record<HalfDType, Grid>> = {
   bf16: { split: 16, leastNormal: -126, least: -133 },
 };
 
-/** Numbers are scaled down from here, because the product with Veltkamp's factor might overflow. */
+/** Magnitudes above this one are scaled down, because their product with Veltkamp's factor might overflow. */
 const LARGE = 2 ** 100;
 const SCALE = 2 ** -32;
 
 /** Rounds a normal number by Veltkamp's split, γ + (x - γ) with γ = (2^s + 1) · x. */
 function normal(x: string, { split }: Grid, writer: NodeWriter): string {
-  // An engine may round a product and the sum that alone reads it once, so this product is read twice.
+  // An engine may fuse a product with a sum, its only reader, and round once. This product has two readers.
   const large = writer.one("Mul", [x, writer.scalar(2 ** split + 1, "f32")]);
   return writer.one("Add", [large, writer.one("Sub", [x, large])]);
 }
 
-/** Rounds a small number to a multiple of the smallest subnormal: adding a large number drops all lower digits. */
+/** Rounds a small number to a multiple of the smallest subnormal, by adding a number that drops all lower digits. */
 function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const above = 1.5 * 2 ** (least + floatFormats.f32.fractionBits);
@@ -37,7 +37,7 @@ function subnormal(x: string, { least }: Grid, writer: NodeWriter): string {
   return writer.one("Where", [writer.one("Equal", [near, number(0)]), zero, near]);
 }
 
-/** Rounds to the nearest number of the half, ties to even; the result is f32. */
+/** Rounds f32 to the nearest number of the half dtype, ties to even; the result is still f32. */
 function roundByArithmetic(x: string, half: HalfDType, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const where = (...parts: readonly [string, string, string]): string => writer.one("Where", parts);
@@ -55,13 +55,13 @@ function roundByArithmetic(x: string, half: HalfDType, writer: NodeWriter): stri
   const split = scaleLarge(normal(scaleLarge(inside, SCALE), grid, writer), 1 / SCALE);
   const isSmall = writer.one("Less", [magnitude, number(2 ** grid.leastNormal)]);
   const finite = where(isSmall, subnormal(inside, grid, writer), split);
-  // A cast may carry the payload of another NaN into its sign.
+  // Replaces every NaN, because a cast may carry the payload of another NaN into its sign.
   const infinite = writer.one("Mul", [x, number(Number.POSITIVE_INFINITY)]);
   const beyond = where(writer.one("IsNaN", [x]), number(Number.NaN), infinite);
   return where(isInside, finite, beyond);
 }
 
-/** Shortens an i32 to 24 bits that round to the same half: a sticky bit stands for all lost ones. */
+/** Shortens an i32 to 24 bits that round to the same f16 or bf16 number; a sticky bit replaces the dropped bits. */
 function shortenInteger(x: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "i32");
   const and = (mask: number): string => writer.one("BitwiseAnd", [x, number(mask)]);
@@ -71,7 +71,7 @@ function shortenInteger(x: string, writer: NodeWriter): string {
   return writer.one("Where", [isLong, kept, x]);
 }
 
-/** @param halves the dtypes that the engine's own casts do not round to */
+/** @param halves the half dtypes to which the engine's own casts do not round */
 export const castByArithmetic =
   (halves: readonly HalfDType[]): OwnLowering<"Cast"> =>
   (node, operands, writer) => {
@@ -84,7 +84,7 @@ export const castByArithmetic =
     }
     if (!isHalf(to) || dtype === to) return undefined;
     const isRounded = !halves.includes(to);
-    // A cast from integers truncates, also where one from f32 rounds.
+    // A cast from i32 truncates, even where a cast from f32 rounds.
     if (isRounded && dtype !== "i32") return undefined;
     const x = at(operands, 0);
     const wide = dtype === "f32" ? x : writer.cast(dtype === "i32" ? shortenInteger(x, writer) : x, "f32");

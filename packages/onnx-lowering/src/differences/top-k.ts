@@ -1,13 +1,13 @@
 /**
- * Composes TopK, in which NaN is the largest and equal elements keep their order, from an engine's sorts, which do
- * neither.
+ * Composes TopK from an engine's sorts. TopK takes NaN for the largest value and keeps equal elements in
+ * order; the engine's sorts do neither.
  */
 import { type GraphNode, isComputeFloat } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { sort } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 
-/** Number of keys that i32 can hold. */
+/** Number of nonnegative i32 keys. */
 const KEYS = 2 ** 31;
 
 /** The result of a TopK, with indices cast to i32. */
@@ -18,7 +18,7 @@ function sortKeys(keys: string, count: number, largest: boolean, axis: number, w
   return [values, writer.cast(places, "i32")];
 }
 
-/** The number of smaller distinct values for each element, from the sorted values, in the original order. */
+/** For each element, in the original order, the number of distinct values that are sorted before it. */
 function ranks(
   [values, places]: Sorted,
   isSame: (a: string, b: string) => string,
@@ -39,7 +39,7 @@ function ranks(
   return writer.one("ScatterElements", [zeros, places, before], { axis: int(axis) });
 }
 
-/** Compares i32 by their difference, because the kernel may compare them in f32. */
+/** Compares i32 values by whether their difference is 0, because the kernel may round them to f32. */
 const sameIntegers =
   (writer: NodeWriter) =>
   (a: string, b: string): string =>
@@ -66,11 +66,11 @@ function valueKeys(node: GraphNode<"TopK">, x: string, writer: NodeWriter): stri
 export const topK: OwnLowering<"TopK"> = (node, operands, writer) => {
   const { axis, k } = node.attributes;
   const { dtype, shape } = operandType(node);
-  // They would lose bits as keys, which are i32.
+  // 64-bit integers would lose bits as keys, which are i32.
   if (dtype === "i64" || dtype === "u64") return undefined;
   const size = shape[axis] ?? 0;
   const x = at(operands, 0);
-  // Places in digits, the highest first, so that each key fits.
+  // Splits positions into digits, the highest first, so that each key fits into i32.
   const base = Math.max(2, Math.min(size, Math.floor(KEYS / (2 * Math.max(size, 1)))));
   const column = shape.map((_, index) => (index === axis ? size : 1));
   let keys = valueKeys(node, x, writer);

@@ -1,6 +1,6 @@
 /**
- * Functions whose shaders have an absolute error of about 2^-23, which costs small results most of their digits. Near
- * their zeros a polynomial replaces them. f16 loses nothing, because its shaders compute in f32.
+ * Replaces functions near their zeros by polynomials, because shaders have an absolute error of about 2^-23, which
+ * costs small results most of their digits. f16 needs no replacement, because its shaders compute in f32.
  */
 import type { NodeWriter } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
@@ -36,7 +36,7 @@ export function odd(x: string, coefficients: readonly number[], writer: NodeWrit
 
 type OfF32 = (x: string, writer: NodeWriter) => string;
 
-/** Applies a form to f32 only: in half dtypes the shader, which computes in f32, loses no digits. */
+/** Applies a form to f32 only: in half dtypes the shader, which computes in f32, is accurate enough. */
 const ofF32 =
   <K extends "Exp" | "Log" | "Tanh">(compute: OfF32): OwnLowering<K> =>
   (node, operands, writer) =>
@@ -46,8 +46,8 @@ const ofF32 =
 const LN2 = { high: 0.693359375, low: -2.121944400546906e-4 };
 
 /**
- * eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2; beyond ±104 it is 0 or infinite. Near 0 it is 1 + x + x²/2, because the shader's
- * result is below 1 for all negative numbers, which shows when 1 is subtracted.
+ * eˣ = 2ⁿ · eʳ with |r| ≤ ½ ln 2, for x clamped to ±104. Near 0 it is 1 + x + x²/2, because the shader's result is
+ * below 1 for every negative x, however small, and this error remains after 1 is subtracted.
  */
 const exponential: OfF32 = (x, writer) => {
   const one = (op: string, ...inputs: readonly string[]): string => writer.one(op, inputs);
@@ -56,7 +56,7 @@ const exponential: OfF32 = (x, writer) => {
   const left = one("Sub", bounded, one("Mul", n, number(LN2.high, writer)));
   const rest = one("Sub", left, one("Mul", n, number(LN2.low, writer)));
   const power = one("Exp", rest);
-  // Two factors, since 2ⁿ may be outside the range of normal numbers where the result is not.
+  // Two factors, because 2ⁿ may be outside the range of normal numbers although the result is inside.
   const half = one("Floor", one("Mul", n, number(0.5, writer)));
   const two = number(2, writer);
   const [first, second] = [half, one("Sub", n, half)].map((part) => one("Pow", two, part)) as [
@@ -72,8 +72,8 @@ const SMALL = 2 ** -100;
 export const SHIFT = 64;
 
 /**
- * Scales small positive numbers up, because the shader's logarithm takes subnormals for the smallest normal number.
- * @returns the numbers, and which of them were scaled
+ * Scales small x > 0 by 2^`SHIFT`, because the shader's logarithm takes subnormals for the smallest normal number.
+ * @returns the scaled values, and bools that mark the scaled ones
  */
 export function scaleUp(x: string, writer: NodeWriter): readonly [scaled: string, isSmall: string] {
   const isSmall = writer.one("Less", [x, number(SMALL, writer)]);
@@ -120,7 +120,7 @@ export const erf: OwnLowering<"Erf"> = (node, operands, writer) => [
   ),
 ];
 
-/** Coefficients 1/n! of eˣ - 1 near 0. */
+/** Coefficients of (eˣ - 1) / x near 0: 1/n!, with n from 1. */
 const MINUS_ONE = [1, 2, 6, 24, 120, 720, 5040, 40_320, 362_880, 3_628_800, 39_916_800].map(
   (factorial) => 1 / factorial,
 );

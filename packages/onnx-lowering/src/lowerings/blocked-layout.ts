@@ -1,7 +1,7 @@
 /**
- * ONNX Runtime's own layout for convolutions, [N, C / B, d…, B] with blocks of B channels, and its operators for that
- * layout. They are meant for its optimizer, which converts models with constant weights, but a model may also use
- * them itself. The declared shape stays [N, C, d…].
+ * ONNX Runtime's layout for convolutions, [N, C / B, d…, B] with blocks of B channels, and its operators.
+ * ORT's optimizer inserts these operators only where weights are constant, but any model may contain them.
+ * The declared shape stays [N, C, d…].
  */
 import type { OpAttributes, Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -31,12 +31,12 @@ export const blockedConv = (
   writer: NodeWriter,
 ): string => writer.one("Conv", operands, convAttributes(kernel, window), IN_DOMAIN);
 
-/** The channels rounded up to a multiple of a block. */
+/** Rounds a number of channels up to a multiple of the block size. */
 export function wholeBlocks(channels: number, block: number): number {
   return Math.ceil(channels / block) * block;
 }
 
-/** Pads an axis with zeros to whole blocks. */
+/** Pads an axis with zeros to a multiple of the block size. */
 export function padToBlocks(
   name: string,
   shape: Shape,

@@ -12,11 +12,12 @@ import type { Target } from "./target.js";
 
 type Window = OpAttributes["Conv"];
 
-/** Kernels in the graph's layout: [M, C / group, k…], or [C, M / group, k…] for a transposed convolution. */
+/** Kernels in the graph's layout: [M, C / group, k…], or [C, M / group, k…] if `isTransposed`. */
 export interface Weights {
   readonly name: string;
-  /** Channels that each kernel spans; `results` is the number of results per group. */
+  /** Channels that each kernel spans. */
   readonly channels: number;
+  /** Result channels per group. */
   readonly results: number;
   readonly kernel: Shape;
   readonly group: number;
@@ -26,14 +27,14 @@ export interface Weights {
 
 const operandShape = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
 
-/** The weights of a transposed convolution. */
+/** Describes the weights of a transposed convolution. */
 export function transposedWeights(node: GraphNode<"ConvTranspose">, name: string): Weights {
   const { group } = node.attributes;
   const [total = 0, results = 0, ...kernel] = operandShape(node, 1);
   return { name, channels: total / group, results, kernel, group, isTransposed: true };
 }
 
-/** Whether the engine has a blocked form: only for 2-D, and for groups only if their channels fill whole blocks. */
+/** Whether the engine has a blocked form: 2-D, at least one block of results, groups of whole blocks. */
 function isBlocked({ channels, results, kernel, group }: Weights, block: number): boolean {
   if (kernel.length !== 2 || results < block) return false;
   // The conversion into blocks needs a multiple of four channels.
@@ -61,7 +62,7 @@ function weightsInBlocks(weights: Weights, block: number, writer: NodeWriter): s
   return reshape(turned, [group * made, spanned, ...kernel], writer);
 }
 
-/** Pads weights with zeros to `spanned` channels and `made` results; only a single group may need this. */
+/** Pads weights with zeros to `spanned` channels and `made` results. Only ungrouped weights may need this. */
 function padWeights(
   { name, channels, results, kernel, isTransposed }: Weights,
   [spanned, made]: readonly [number, number],
@@ -82,7 +83,7 @@ function channelWeights(weights: Weights, block: number, writer: NodeWriter): st
   return reshape(turned, [group, 1, ...kernel], writer);
 }
 
-/** Computes the convolution in blocks; undefined if the engine cannot. */
+/** Computes the convolution in the blocked layout; undefined if the engine has no blocked form for it. */
 function inBlocks(
   weights: Weights,
   [x = "", bias]: readonly (string | undefined)[],
@@ -144,9 +145,9 @@ const convTranspose =
   };
 
 /**
- * Computes the weight gradient as a convolution: it sums over images and positions, as a convolution does over
- * channels and taps. Image channels are the batch, images the channels, dy the kernels; the dilations become strides
- * and vice versa. Images and results are padded with zeros to whole blocks.
+ * Computes the weight gradient as a convolution. The gradient sums over images and positions, a convolution over
+ * channels and taps. So image channels act as the batch, images as channels and dy as kernels, and strides and
+ * dilations change roles. Images and results are padded with zeros to whole blocks.
  */
 const convWeightGradient =
   ({ blockSize: block }: Target): OwnLowering<"ConvWeightGradient"> =>
@@ -174,7 +175,7 @@ const convWeightGradient =
       [(channels * batch) / block, height, width * block],
       writer,
     );
-    // Exactly the extent that gives one result per tap: what no kernel reached is cut off.
+    // The extent that gives exactly one result per tap; the rest, which no kernel reached, is cropped.
     const [tall = 0, wide = 0] = kernelShape.map(
       (size, axis) =>
         ((out[axis] ?? 1) - 1) * (strides[axis] ?? 1) + windowExtent(size, dilations[axis] ?? 1),
@@ -189,14 +190,14 @@ const convWeightGradient =
     return [transpose(dw, [1, 0, 2, 3], writer)];
   };
 
-/** Exchanges the first two of three axes, which moves large pieces of memory. */
+/** Exchanges the first two of three axes; the contiguous last axis is moved in large pieces. */
 function swapFirst(name: string, first: number, second: number, writer: NodeWriter): string {
   return first === 1 || second === 1 ? name : transpose(name, [1, 0, 2], writer);
 }
 
 /**
- * Reorders [N, M, …] to kernels [M / B, N / B, …, B of N, B of M]. The engine's conversion to blocks is the fastest
- * way to gather distant numbers, so it is applied twice: to the images, then to the results.
+ * Reorders [N, M, …] to kernels [M / B, N / B, …, B of N, B of M]. The engine's conversion to blocks is the
+ * fastest way to gather distant elements, so it is applied twice: to the images, then to the results.
  */
 function gradientAsKernels(
   dy: string,
@@ -212,7 +213,7 @@ function gradientAsKernels(
   return reshape(swapFirst(pieces, batch / block, results / block, writer), [results, batch, ...out], writer);
 }
 
-/** Lowerings of convolutions to the fastest form for the engine. */
+/** Lowers convolutions to the form that is fastest on the engine. */
 export function convolutionLowerings(target: Target): OwnLoweringsOf<"convolution"> {
   return {
     Conv: conv(target),

@@ -1,21 +1,21 @@
 /**
- * Divides signed integers. The lowest integer divided by -1 has no quotient in its dtype: the processor raises SIGFPE
- * and the process ends. The engine checks for a divisor of 0 and fails the run, but not for this.
+ * Divides signed integers safely. The lowest integer divided by -1 has no quotient in its dtype, so the processor
+ * raises SIGFPE, which ends the process. The engine checks only for a divisor of 0, which fails the run.
  */
 import type { DType, HostTensor, Value } from "@mp/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 const SIGNED: readonly DType[] = ["i32", "i64"];
 
-/** The constant that defines a value; undefined if none does. */
+/** Returns the constant that defines a value; undefined if the value is not a constant. */
 export type ConstantOf = (value: Value) => HostTensor | undefined;
 
 const holdsMinusOne = ({ data }: HostTensor): boolean =>
   data.some((element: number | bigint) => element === -1 || element === -1n);
 
 /**
- * Negates both operands where the divisor is -1, unless it is known not to be. Negation wraps: x / y becomes (x · s)
- * / (y · s), and a remainder by ±1 is 0 either way.
+ * Negates both operands where the divisor is -1: x / -1 becomes -x / 1, and negation wraps. A remainder by ±1
+ * is 0 either way. Undefined if the divisor is a constant without -1.
  */
 export const guardDivision =
   (constantOf: ConstantOf): OwnLowering<"Div" | "Mod"> =>

@@ -1,10 +1,10 @@
-/** Values that the engine's own optimizer knows at compile time. */
+/** Values that are constant for the engine's own optimizer. */
 import type { Graph, Value } from "@mp/graph";
 import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 export type FixedValues = ReadonlySet<Value>;
 
-/** Finds the values that depend only on constants and the named inputs; none if no input is named. */
+/** Finds the values that depend only on constants and the named inputs; empty if no input is named. */
 export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>): FixedValues {
   const fixed = new Set<Value>();
   if (names.size === 0) return fixed;
@@ -16,7 +16,7 @@ export function fixedValues({ inputs, nodes }: Graph, names: ReadonlySet<string>
   return fixed;
 }
 
-/** Writes x - c as x + (-c) in f32, with the same bits: the optimizer folds sums into convolutions, not differences. */
+/** Writes x - c as x + (-c), which has the same bits, because the optimizer folds only Add into convolutions. */
 export const differenceAsSum =
   (fixed: FixedValues): OwnLowering<"Sub"> =>
   (node, operands, writer) => {

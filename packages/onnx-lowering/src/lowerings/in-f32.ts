@@ -2,9 +2,7 @@ import type { GraphNode } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { operandType } from "./own-lowering.js";
 
-/**
- * Runs a computation of several steps in f32 and rounds only its result to the half; otherwise each step would round.
- */
+/** Runs a computation of several steps in f32 and rounds only its result to the half dtype, instead of each step's. */
 export function inF32(
   node: GraphNode,
   x: string,

@@ -8,16 +8,16 @@ import { at, type OwnLowering, operandType } from "./own-lowering.js";
 import type { Target } from "./target.js";
 
 interface Stage {
-  /** Magnitudes of at least 2^from are shortened. */
+  /** Smallest magnitude that is shortened, as an exponent of 2. */
   readonly from: number;
-  /** Number of last bits that become one sticky bit. */
+  /** Number of low bits that are replaced by one sticky bit. */
   readonly bits: number;
 }
 
 /**
- * Steps that shorten an integer before its cast to bf16. A magnitude below 2^(from + 15) keeps `from + 15 - bits`
- * bits and a sticky bit: at most f32's 24, so the cast to f32 is exact. The lost bits are below a tie of bf16, which
- * has 8 bits, so only the cast to bf16 rounds. After one stage has applied, later ones change nothing.
+ * Stages that shorten an integer before its cast to bf16. A magnitude below 2^(from + 15) keeps `from + 15 - bits` bits
+ * and a sticky bit. These are at most 24 bits, as many as f32 holds, so the cast to f32 is exact. The sticky bit is
+ * below the ties of bf16, so only the cast to bf16 rounds. Once a stage has applied, later stages change nothing.
  */
 const STAGES: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   i32: [{ from: 16, bits: 8 }],
@@ -33,13 +33,13 @@ const STAGES: Readonly<Partial<Record<DType, readonly Stage[]>>> = {
   ],
 };
 
-/** Rounds large magnitudes to odd: a sticky bit tells whether any of the dropped bits was set. */
+/** Rounds large magnitudes to odd. A sticky bit tells whether any of the dropped bits was set. */
 function compress(x: string, dtype: DType, { from, bits }: Stage, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, dtype);
   const rest = writer.one("Mod", [x, number(2 ** bits)], { fmod: int(0) });
   const isAny = writer.cast(writer.cast(rest, "bool"), dtype);
   const lost = writer.one("Sub", [rest, writer.one("Mul", [isAny, number(2 ** (bits - 1))])]);
-  // The lowest integer has no magnitude and is left as it is: f32 holds it.
+  // The lowest integer has no magnitude in its dtype. It stays as it is, because f32 holds it.
   const magnitude = dtype === "u64" ? x : writer.one("Abs", [x]);
   const isLarge = writer.cast(writer.one("GreaterOrEqual", [magnitude, number(2 ** from)]), dtype);
   return writer.one("Sub", [x, writer.one("Mul", [isLarge, lost])]);

@@ -13,8 +13,8 @@ const isU64 = (node: GraphNode): boolean => operandType(node).dtype === "u64";
 const FOLDED: readonly DType[] = ["i32", "i64", "u64", "u8"];
 
 /**
- * Reduces by adding or multiplying one half of the elements to the other until one is left, which stays in the dtype
- * and wraps. The engine reduces integers in f64, which is exact only up to 2^53, and saturates.
+ * Adds or multiplies the two halves of the elements until one element is left. This stays in the dtype and wraps; the
+ * engine reduces integers in f64, which is exact only up to 2^53, and saturates.
  */
 export const foldInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   const { dtype } = operandType(node);
@@ -32,11 +32,11 @@ export const foldInHalves: OwnLowering<Sum> = (node, [x = ""], writer) => {
   return [result(folded)];
 };
 
-/** Adds half the range, which gives u64 the order of i64. The sum wraps, so a second call undoes the first. */
+/** Adds 2^63, so that a cast to i64 keeps the order of u64. The sum wraps, so a second call undoes the first. */
 const shift = (x: string, writer: NodeWriter): string =>
   writer.one("Add", [x, writer.scalar(2 ** 63, "u64")]);
 
-/** u64 as i64 in the same order. */
+/** Casts u64 to i64 so that the order is kept. */
 export const toSigned = (x: string, writer: NodeWriter): string => writer.cast(shift(x, writer), "i64");
 /** Undoes `toSigned`. */
 export const toUnsigned = (x: string, writer: NodeWriter): string => shift(writer.cast(x, "u64"), writer);
@@ -65,7 +65,7 @@ export function choose(
   return writer.cast(writer.one("Where", [condition, ...moved]), "u64");
 }
 
-/** Whether no element is -0. */
+/** Whether the value is a constant without -0. */
 const hasNoNegativeZero = (value: HostTensor | undefined): boolean =>
   value !== undefined && numbersIn(value).every((x) => !Object.is(x, -0));
 
@@ -77,8 +77,9 @@ function numbersIn({ dtype, data }: HostTensor): readonly number[] {
 }
 
 /**
- * Keeps the sign of -0. On the CPU the engine adds the chosen elements of x and y, which loses a -0 of x. If x may
- * hold -0, the operands are swapped; if y may too, each is chosen as second operand, and Min joins the two results.
+ * Keeps the sign of -0. On the CPU the engine's Where adds the chosen elements of x and y, which loses a -0
+ * of x. If x may hold -0, the operands are swapped. If y may hold -0 too, two Where nodes choose x and y as
+ * second operand, and Min joins them.
  */
 export const chooseKeepingZeros =
   (constantOf: ConstantOf, { device }: Pick<Target, "device">): OwnLowering<"Where"> =>

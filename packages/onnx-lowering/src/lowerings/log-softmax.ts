@@ -1,6 +1,6 @@
 import { int, type NodeWriter } from "@mp/onnx/write";
 
-/** log(eˣ / Σ eˣ) of f32, as x - max - log Σ e^(x - max): kernels round the sum of max and logarithm. */
+/** log(eˣ / Σ eˣ) of f32, as x - max - log Σ e^(x - max); kernels round max + log Σ e^(x - max) first. */
 export function logSoftmax(x: string, axis: number, writer: NodeWriter): string {
   const along = writer.ints([axis]);
   const keepdims = { keepdims: int(1) };

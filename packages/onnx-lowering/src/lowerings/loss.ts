@@ -4,8 +4,8 @@ import { type OwnLowering, type OwnLoweringsOf, operandType } from "./own-loweri
 import { lossOfRows } from "./row-losses.js";
 
 /**
- * Moves negative labels beyond the classes, so that the engine fails as it must for every invalid label: it would
- * count them from the last class.
+ * Replaces negative labels, except the ignored one, by a label beyond the classes. The engine must fail for
+ * every invalid label, but takes negative labels as counted from the last class.
  */
 export function checkLabels(node: GraphNode<OpOf<"loss">>, labels: string, writer: NodeWriter): string {
   const { ignoreIndex } = node.attributes;
@@ -20,8 +20,8 @@ export function checkLabels(node: GraphNode<OpOf<"loss">>, labels: string, write
 }
 
 /**
- * Computes the loss of rows of scores in two passes. The engine inlines ONNX's function, a dozen passes over the
- * scores with two transpositions.
+ * Computes the loss of [rows, classes] scores in two passes. The engine would inline ONNX's function, which
+ * passes a dozen times over the scores and transposes twice.
  */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer, standard) => {
   const [scores = "", labels = "", weights] = operands;

@@ -1,4 +1,4 @@
-/** Lowers nodes to an engine's own forms where there are some. */
+/** Lowers nodes by the lowering for an engine where there is one, else in the standard form. */
 import { type AnyNode, type DType, decidingDType, type GraphNode, type Value } from "@mp/graph";
 import type { LowerNode } from "@mp/onnx/write";
 import type { ConstantOf } from "./division.js";
@@ -7,7 +7,7 @@ import { lowerWithoutElements } from "./no-elements.js";
 import type { OwnLowering, OwnLowerings } from "./own-lowering.js";
 import type { Unswapped } from "./transposed-products.js";
 
-/** The node that computes a value; undefined for inputs. */
+/** Returns the node that computes a value; undefined for inputs. */
 export type ProducerOf = (value: Value) => AnyNode | undefined;
 
 /** Facts about the surrounding graph that lowering a node needs. */
@@ -19,7 +19,7 @@ export interface Surroundings {
 }
 
 /**
- * Lowers nodes without elements to constants, and others by their own lowering, or else the standard one.
+ * Lowers nodes without elements to constants, others by their lowering in `own`, or else the standard one.
  * @param checked ops whose operands the engine must check even if there is nothing to compute
  */
 export const lowerOwn =
@@ -31,7 +31,7 @@ export const lowerOwn =
     ) ??
     standard(node, operands);
 
-/** The node with another dtype in place of its deciding one. */
+/** The node with `dtype` in place of its deciding dtype, in all inputs and outputs that have that dtype. */
 export function inDType(node: AnyNode, dtype: DType): AnyNode {
   const before = decidingDType(node);
   const inThatDType = <V extends { readonly dtype: DType }>(value: V): V =>

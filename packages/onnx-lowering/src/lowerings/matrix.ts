@@ -6,9 +6,9 @@ import type { Target } from "./target.js";
 import { fusedMatMul, type Unswapped } from "./transposed-products.js";
 
 /**
- * Multiplies alpha and beta explicitly if one is 0 or there are no inner elements. The engine does not read an
- * operand whose factor is 0, which loses NaN, and forgets beta · C without inner elements. Alpha is multiplied into
- * A, because in a half dtype A · B may overflow where alpha · A · B does not.
+ * Multiplies by alpha and beta explicitly if one of them or the inner size is 0. The engine does not read an
+ * operand whose factor is 0, which loses NaN, and drops beta · C if the inner size is 0. Alpha is multiplied
+ * into A, because in a half dtype A · B may overflow where alpha · A · B does not.
  */
 const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, beta, transA, transB } = node.attributes;
@@ -27,15 +27,15 @@ const withZeroFactors: OwnLowering<"Gemm"> = (node, operands, writer) => {
   return [hasC ? writer.one("Add", [product, scale(at(operands, 2), beta)]) : product];
 };
 
-/** Products with fewer elements keep the flag for transposition. */
+/** Gemms whose result has fewer elements keep the attribute transA. */
 const MANY_ELEMENTS = 256 * 256;
 
 /** Transposes a matrix once for all gradients that share it as an operand. */
 const transposeOnce = oncePerName((name, writer) => transpose(name, [1, 0], writer));
 
 /**
- * Computes AᵀB without the flag, for which the CPU's kernel transposes A again for each block of B's columns. If B is
- * narrower, (BᵀA)ᵀ transposes B and the product instead.
+ * Computes AᵀB without transA, because with this attribute the CPU kernel transposes A again for each block of B's
+ * columns. If AᵀB has more rows than columns, (BᵀA)ᵀ transposes B and the result instead.
  */
 const gemmWithoutFlag: OwnLowering<"Gemm"> = (node, operands, writer) => {
   const { alpha, transA, transB } = node.attributes;

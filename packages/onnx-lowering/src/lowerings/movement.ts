@@ -5,7 +5,7 @@ import { transposeUnswapped, type Unswapped } from "./transposed-products.js";
 
 const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
-/** Reshapes f8 instead: the engine neither squeezes nor unsqueezes it. */
+/** Writes Squeeze and Unsqueeze of f8 as Reshape, because the engine has no f8 kernels for these two. */
 const reshapeEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {
   if (!isEighth(operandType(node).dtype)) return undefined;
   const shape = node.outputs[0]?.shape ?? [];
@@ -13,7 +13,7 @@ const reshapeEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, wri
   return [writer.one("Reshape", [at(operands, 0), writer.ints(shape)], attributes)];
 };
 
-/** Passes scalars through, which the engine refuses to pad, and pads f8 as f16, which holds its values. */
+/** Passes scalars through, because the engine cannot pad them. Pads f8 as f16, which holds all f8 values. */
 const pad: OwnLowering<"Pad"> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);
   if (shape.length === 0) return [writer.one("Identity", [at(operands, 0)])];

@@ -1,6 +1,6 @@
 /**
- * Restores NaN in maxima, minima and searches: the engine compares with `<`, so NaN is lost, or its position
- * arbitrary. Its log-sum-exp starts from such a maximum.
+ * Restores NaN in maxima, minima and searches. The engine compares with `<`, so it loses NaN or returns an
+ * arbitrary position. The engine's log-sum-exp starts from such a maximum too.
  */
 import { type ArgOp, floatFormats, type GraphNode, isComputeFloat, isNode, type ScatterOp } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
@@ -13,7 +13,7 @@ type Extreme = "ReduceMax" | "ReduceMin" | "ReduceLogSumExp";
 /** 1 where x is NaN, else 0, as f32. */
 const marks = (x: string, writer: NodeWriter): string => writer.cast(writer.one("IsNaN", [x]), "f32");
 
-/** Whether any of the f32 marks along these axes is set. */
+/** Whether any of the f32 marks along these axes is nonzero. */
 export function anyMarked(
   marked: string,
   axes: readonly number[],
@@ -25,8 +25,8 @@ export function anyMarked(
 }
 
 /**
- * Subtracts the largest element first. The engine starts from 0 if the first element is infinite, and then loses
- * everything below -104.
+ * Subtracts the largest element first. The engine's own log-sum-exp subtracts 0 if the first element is
+ * infinite, and then loses all elements below -104.
  */
 function logSumExp(
   node: GraphNode<"ReduceLogSumExp">,
@@ -45,7 +45,7 @@ function logSumExp(
   });
 }
 
-/** Restores NaN where any reduced element is NaN. */
+/** Makes a maximum, minimum or log-sum-exp NaN where any of its elements is NaN. */
 export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, standard) => {
   const { axes, keepdims } = node.attributes;
   const { dtype } = operandType(node);
@@ -58,7 +58,7 @@ export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, 
   return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), reduced])];
 };
 
-/** Restores NaN where the data has one, or an update wrote one. */
+/** Makes the result of a max or min scatter NaN where the data or an update is NaN. */
 export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
   const { attributes } = node;
   const { dtype } = operandType(node);
@@ -75,7 +75,7 @@ export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer
   return [writer.one("Where", [hasNaN, writer.scalar(Number.NaN, dtype), at(standard(operands), 0)])];
 };
 
-/** Finds the first NaN if there is one. */
+/** Returns the position of the first NaN if there is one, else the engine's result. */
 export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, standard) => {
   const { axis, keepdims } = node.attributes;
   if (!isComputeFloat(operandType(node).dtype)) return undefined;
@@ -86,7 +86,7 @@ export const searchFindingNaN: OwnLowering<ArgOp> = (node, operands, writer, sta
   return [writer.one("Where", [anyNaN, firstNaN, at(standard(operands), 0)])];
 };
 
-/** Attributes of a Cast to f64, ONNX's type 11, which graphs do not have. */
+/** Attributes of a Cast to f64, ONNX's element type 11; graphs have no such dtype. */
 const DOUBLE = { to: int(11) };
 const MAX_F32 = floatFormats.f32.maxFinite;
 
@@ -98,7 +98,7 @@ export function beyondNumbers(sign: 1 | -1, writer: NodeWriter): string {
   return writer.one("Mul", [limit, double(writer.scalar(2, "f32"), writer)]);
 }
 
-/** Converts f32 to f64 keys that sort NaN last: infinity becomes a number above all of f32, and NaN a larger one. */
+/** Converts f32 to f64 keys for sorting: infinity exceeds every f32 number, and NaN exceeds infinity. */
 export function doubleKeys(x: string, writer: NodeWriter): string {
   const beyond = beyondNumbers(1, writer);
   const farBeyond = writer.one("Mul", [beyond, double(writer.scalar(2, "f32"), writer)]);

@@ -1,6 +1,6 @@
 /**
- * Lowers nodes that have nothing to compute to constants, because all shapes are known. Some of the engine's kernels
- * divide by the number of elements or rows and crash (TopK); others refuse.
+ * Replaces nodes that have nothing to compute by constants of the known shapes. Without elements or rows, some of the
+ * engine's kernels divide by 0 and crash (TopK), and others refuse the node.
  */
 import {
   type AnyNode,
@@ -18,11 +18,11 @@ import type { NodeWriter } from "@mp/onnx/write";
 
 const isEmpty = ({ shape }: ValueType): boolean => shape.includes(0);
 
-/** Ops whose operands must be checked all the same: an index out of range fails the run. */
+/** Ops that run even if there is nothing to compute, because an index out of range must fail the run. */
 const CHECKED: ReadonlySet<string> = new Set(FAMILIES.indexing.filter((op) => op !== "OneHot"));
 
 /**
- * The loss of no scores; undefined for labels without classes, which are all invalid, so that a kernel refuses them.
+ * The loss without scores; undefined if there are labels but no classes, so that a kernel refuses the labels.
  */
 const lossOfNothing = ({
   inputs: [, labels],
@@ -32,15 +32,15 @@ const lossOfNothing = ({
   return reduction === "mean" ? Number.NaN : 0;
 };
 
-/** The sum or product of no elements; other reductions of nothing, such as a maximum, are refused. */
+/** The result of reducing no elements. Reductions that have no such result, such as maxima, are refused before. */
 function reductionOfNothing({ op }: GraphNode<ReduceOp>): number {
   if (op === "ReduceProd") return 1;
   return op === "ReduceLogSum" || op === "ReduceLogSumExp" ? Number.NEGATIVE_INFINITY : 0;
 }
 
 /**
- * The number that fills the results if the first operand is empty but they are not: a mean of nothing is NaN, a sum
- * is 0. Undefined if there is something to compute. CUDA's reductions refuse empty axes.
+ * The fill value of the results, by op, if the first operand is empty but the results are not: NaN for a mean
+ * over nothing, 0 for a sum. Undefined if there is something to compute. CUDA's reductions refuse empty axes.
  */
 const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | undefined } = {
   LayerNormalization: () => Number.NaN,
@@ -52,7 +52,7 @@ const numberOfNothing: { readonly [K in Op]?: (node: GraphNode<K>) => number | u
   ...rowsOf(REDUCE_OPS, () => reductionOfNothing),
 };
 
-/** @returns the names of constants with the node's results; undefined if there is something to compute */
+/** @returns the names of constants for a node with nothing to compute; undefined for any other node */
 export function lowerWithoutElements(
   node: AnyNode,
   writer: NodeWriter,

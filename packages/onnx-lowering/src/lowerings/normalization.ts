@@ -5,7 +5,7 @@ import { at, type OwnLowering, operandType } from "./own-lowering.js";
 
 type Normalization = Extract<OpOf<"normalization">, "LayerNormalization" | "RMSNormalization">;
 
-/** The operands with scale and offset expanded to the normalized shape: kernels read beyond shorter ones. */
+/** Expands scale and offset to the normalized shape, because kernels read past the end of shorter ones. */
 export function withWholeParameters(
   node: Parameters<OwnLowering<Normalization>>[0],
   operands: readonly string[],
@@ -20,8 +20,8 @@ export function withWholeParameters(
 }
 
 /**
- * Subtracts the mean first. The kernel's own mean is off by an ulp, which matters if the mean is large; other kernels
- * compute the variance as the mean of squares minus the squared mean, which cancels.
+ * Subtracts the mean before the kernel runs. The kernel's mean is off by an ulp, which matters if the mean is
+ * large; other kernels compute the variance as the mean of squares minus the squared mean, which cancels.
  */
 export const layerNormalization: OwnLowering<"LayerNormalization"> = (node, operands, writer, standard) => {
   const { axis } = node.attributes;

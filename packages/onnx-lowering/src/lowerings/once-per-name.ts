@@ -1,9 +1,9 @@
 import type { NodeWriter } from "@mp/onnx/write";
 
-/** Emits a value that is derived from a named one. @returns its name */
+/** Emits a value derived from the value `name`. @returns the name of the new value */
 export type EmitFrom = (name: string, writer: NodeWriter) => string;
 
-/** Makes `emit` run once per name of a model, so that all readers share the derived value. */
+/** Makes `emit` run at most once for each name of a model, so that all readers share the derived value. */
 export function oncePerName(emit: EmitFrom): EmitFrom {
   const made = new WeakMap<NodeWriter, Map<string, string>>();
   return (name, writer) => {

@@ -2,7 +2,7 @@ import { type DType, OPS, type Op, opDTypes, opTable } from "@mp/graph";
 import { pairKey } from "@mp/graph/backend";
 import type { ProbePair } from "@mp/graph/probe";
 
-/** Every op that engines get, in every dtype that it exists in. */
+/** Every op in each of its dtypes. Composite ops are left out: engines get them expanded. */
 export const opPairs: readonly ProbePair[] = OPS.filter((op) => opTable[op].parts === undefined).flatMap(
   (op) => opDTypes[op].map((dtype) => ({ op, dtype })),
 );
@@ -10,7 +10,7 @@ export const opPairs: readonly ProbePair[] = OPS.filter((op) => opTable[op].part
 export const pairKeys = (dtypes: readonly DType[], ops: readonly Op[]): readonly string[] =>
   dtypes.flatMap((dtype) => ops.map((op) => pairKey({ op, dtype })));
 
-/** The pairs for which there is a reason not to compute them, by `pairKey`. */
+/** Reasons not to compute a pair, by `pairKey`; pairs without a reason are left out. */
 export const reasonsByPair = (
   reasonFor: (pair: ProbePair) => string | undefined,
 ): ReadonlyMap<string, string> =>

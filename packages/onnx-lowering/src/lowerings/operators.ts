@@ -5,7 +5,7 @@ import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write"
 /** The number of elements of a shape. */
 export const product = (shape: Shape): number => shape.reduce((result, size) => result * size, 1);
 
-/** The integers 0, 1, … below the size. */
+/** The integers from 0 to `size` - 1. */
 export const upTo = (size: number): readonly number[] => Array.from({ length: size }, (_, index) => index);
 
 export function reshape(name: string, shape: Shape, writer: NodeWriter): string {

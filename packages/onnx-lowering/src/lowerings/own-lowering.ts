@@ -1,7 +1,7 @@
 import type { DType, Family, GraphNode, Op, OpOf, Value } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 
-/** The standard lowering of the node, on other operands or in another dtype. */
+/** Emits the standard form of the node, with these operands or in another dtype. @returns the output names */
 export type Standard = (operands: readonly string[], as?: DType) => readonly string[];
 
 /**
@@ -17,7 +17,7 @@ export type OwnLowering<K extends Op = Op> = (
 
 export type OwnLowerings = { readonly [K in Op]?: OwnLowering<K> };
 
-/** Lowerings of one family. */
+/** Lowerings for the ops of one family. */
 export type OwnLoweringsOf<F extends Family> = { readonly [K in OpOf<F>]?: OwnLowering<K> };
 
 /** Combines lowerings: the first that applies is used. */

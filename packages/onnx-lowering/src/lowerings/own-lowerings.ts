@@ -1,6 +1,6 @@
 /**
- * Lowerings for ops where ONNX Runtime's CPU kernels differ from the vocabulary, are missing, or are slower than
- * another form.
+ * Lowerings for ops whose ONNX Runtime CPU kernels differ from the op's definition, are missing, or are
+ * slower than another form.
  */
 import { convolutionLowerings } from "./convolution.js";
 import { guardDivision } from "./division.js";
@@ -25,7 +25,7 @@ const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
   return [writer.one("Reshape", [hot, writer.ints([node.attributes.depth])])];
 };
 
-/** Drops the barrier: the engine runs nodes in the given order and shares nothing across it. */
+/** Drops the barrier, because the engine runs nodes in the given order and merges no equal nodes across it. */
 const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
 
 export function ownLowerings(target: Target, { constantOf, unswapped, fixed }: Surroundings): OwnLowerings {

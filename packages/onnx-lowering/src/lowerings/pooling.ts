@@ -21,8 +21,8 @@ const isWithinKernel = ({ pads, kernelShape }: PoolingWindow): boolean =>
   pads.every((pad, index) => pad < (kernelShape[index % kernelShape.length] ?? 0));
 
 /**
- * Pads x itself if pads are not below the kernel's size: the engine requires that, although a dilated kernel reaches
- * further.
+ * Pads x by a Pad node if a pad is not smaller than the kernel size. The engine requires smaller pads,
+ * although a dilated kernel spans more than its size.
  */
 function withinKernel(
   x: string,
@@ -38,15 +38,15 @@ function withinKernel(
   return [framed, { ...window, pads: pads.map(() => 0) }];
 }
 
-/** The mean over each window, counting the zeros of the padding. */
+/** The mean over each window, in which the zeros of the padding count. */
 function wholeMean(x: string, window: PoolingWindow, writer: NodeWriter): string {
   return writer.one("AveragePool", [x], { ...windowAttributes(window), count_include_pad: int(1) });
 }
 
-/** A number above half the largest magnitude, even after rounding: x / 2 plus this is 0 or less only for x = -∞. */
+/** Exceeds half the largest magnitude, so that x / 2 + `aboveHalf`, even rounded, is ≤ 0 only for -∞. */
 const aboveHalf = (dtype: ComputeDType): number => 2 ** floatFormats[dtype].maxExponent;
 
-/** x / 2 + `aboveHalf`, in one pass by a batch normalization with given statistics. */
+/** x / 2 + `aboveHalf`, in one pass, by a batch normalization with mean 0, variance 1 and scale ½. */
 function aboveZero(node: GraphNode, dtype: ComputeDType, x: string, writer: NodeWriter): string {
   const channels = operandType(node).shape[1] ?? 1;
   const [half, offset, zero, one] = [0.5, aboveHalf(dtype), 0, 1].map((value) =>
@@ -56,10 +56,10 @@ function aboveZero(node: GraphNode, dtype: ComputeDType, x: string, writer: Node
 }
 
 /**
- * Restores NaN and -∞ in the engine's maximum. It drops NaN and starts from the lowest finite number, which some
- * kernels return for a window of only -∞. The mean over values that are 0 for -∞ and positive for all else tells
- * both: it is NaN if the window has a NaN, and 0 if it has only -∞. (A mean that overflows is infinite, which is
- * neither.)
+ * Restores NaN and -∞. The engine's maximum drops NaN and starts from the lowest finite number, which some kernels
+ * return for a window of only -∞. A mean over values that are 0 for -∞ and positive for other numbers detects both
+ * cases. It is NaN if the window has a NaN, and 0 if the window has only -∞. (A mean that overflows is infinite, which
+ * is neither.)
  */
 const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   const { dtype } = operandType(node);
@@ -78,7 +78,7 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   return [writer.one("Where", [writer.one("IsNaN", [mean]), mean, known])];
 };
 
-/** Leaves elements that ceil mode adds beyond the padding out of both sum and divisor. */
+/** Leaves out, of both sum and divisor, the elements that ceil mode adds beyond the padding. */
 const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
   const { countIncludePad, ...attributes } = node.attributes;
   const x = at(operands, 0);
@@ -108,8 +108,8 @@ const averagePool: OwnLowering<"AveragePool"> = (node, operands, writer) => {
 };
 
 /**
- * The gradient for x with margins, whose positions are counted with them. In a window of only -∞ the engine may
- * choose a margin; the gradient then goes to the first element inside.
+ * Computes the gradient for the padded x, then crops the padding. In a window of only -∞, the engine may
+ * choose a position in the padding; the gradient then goes to the window's first element of x.
  */
 function gradientWithMargins(
   node: GraphNode<"MaxPoolGradient">,

@@ -8,7 +8,7 @@ type Reduction = "ReduceSum" | "ReduceProd" | "ReduceMax" | "ReduceMin";
 export interface ReductionMatrix {
   /** Number of elements reduced to one result. */
   readonly size: number;
-  /** @param place whether the reduced axis comes first, [size, rows], or last, [rows, size] */
+  /** @param place whether the reduced axis of the matrix comes first, [size, rows], or last, [rows, size] */
   matrix(x: string, place: "first" | "last"): string;
   /** Reshapes [rows] to the shape of the node's result. */
   result(x: string): string;

@@ -1,4 +1,4 @@
-/** Computes losses of labels for rows of scores: WebGPU has no kernel for ONNX's ops, and CUDA's lose digits. */
+/** Computes classification losses for rows of scores, since WebGPU has no loss kernels, and CUDA's lose digits. */
 import type { DType, GraphNode, OpOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "./log-softmax.js";
@@ -8,8 +8,9 @@ import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lo
 type Loss = GraphNode<OpOf<"loss">>;
 
 /**
- * Writes the loss for rows of log-probabilities; without a reduction, one number per row. `logarithms` is called
- * after the labels are masked; `column` turns a vector into a matrix of one column, `vector` undoes it.
+ * Writes the loss for rows of log-probabilities; without a reduction, one loss per row. `logarithms` emits the
+ * log-probabilities after the labels are masked; `column` turns a vector into a matrix of one column, `vector` undoes
+ * this.
  */
 export function lossOfRows(
   node: Loss,
@@ -63,7 +64,7 @@ function classRows(node: Loss, writer: NodeWriter) {
   };
 }
 
-/** The loss of f32 scores; it is not called for other dtypes. */
+/** Computes the loss of f32 scores; scores in f16 or bf16 are widened before. */
 const crossEntropy: OwnLowering<"SoftmaxCrossEntropyLoss"> = (node, operands, writer) => {
   const rows = classRows(node, writer);
   const logarithms = logSoftmax(rows.flat(at(operands, 0)), 1, writer);

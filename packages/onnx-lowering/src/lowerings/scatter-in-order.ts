@@ -3,15 +3,16 @@ import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { product, reshape } from "./operators.js";
 import { at, type OwnLowering } from "./own-lowering.js";
 
-/** Number of rows of updates, and length of the index of each. */
+/** Number of update rows, and length of the index of each row. */
 function updateRows({ inputs: [, indices] }: GraphNode<"ScatterND">) {
   const { shape } = indices ?? { shape: [] };
   return { rows: product(shape.slice(0, -1)), depth: shape.at(-1) ?? 0 };
 }
 
 /**
- * Writes a ScatterND as ScatterElements, which adds in order. The CPU's ScatterND divides its rows among threads, and
- * two threads that add to the same row lose one sum: with a few thousand rows a different one in each run.
+ * Writes a ScatterND as ScatterElements, which adds in order. The CPU's ScatterND divides its rows among
+ * threads, and two threads that add to the same row lose a sum. With a few thousand rows, each run loses a
+ * different sum.
  */
 export const scatterInOrder: OwnLowering<"ScatterND"> = (node, ...given) => {
   const { rows } = updateRows(node);
@@ -38,14 +39,14 @@ export const scatterAsElements: OwnLowering<"ScatterND"> = (node, operands, writ
   return [sameShape(table, data.shape) ? sums : reshape(sums, data.shape, writer)];
 };
 
-/** The flat row number, [rows, 1], for i32 indices [rows, axes]; negative indices count from the end. */
+/** The flat row indices, [rows, 1], for i32 indices [rows, axes]; negative indices count from the end. */
 function rowPlace(indices: string, axes: Shape, writer: NodeWriter): string {
   if (axes.length === 1) return indices;
   const isNegative = writer.one("Less", [indices, writer.scalar(0, "i32")]);
   const back = writer.one("Mul", [writer.cast(isNegative, "i32"), writer.list(axes, "i32")]);
   const strides = axes.map((_, axis) => product(axes.slice(axis + 1)));
   const parts = writer.one("Mul", [writer.one("Add", [indices, back]), writer.list(strides, "i32")]);
-  // Not ReduceSum, which CUDA computes in f32.
+  // Adds the parts one by one, because CUDA computes ReduceSum in f32.
   const part = (axis: number): string =>
     writer.one("Slice", [parts, ...[axis, axis + 1, 1].map((bound) => writer.ints([bound]))]);
   return axes.slice(1).reduce((sum, _, axis) => writer.one("Add", [sum, part(axis + 1)]), part(0));

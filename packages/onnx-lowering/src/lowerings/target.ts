@@ -3,13 +3,13 @@ import { pairKey } from "@mp/graph/backend";
 
 /** How an engine differs from ONNX Runtime, for whose kernels the lowerings are written. */
 export interface Differences {
-  /** Ops in f32 that lose NaN, infinities, signs of zeros, subnormals, or digits of small numbers. */
+  /** Ops whose f32 kernels lose NaN, infinities, signs of zeros, subnormals, or digits of small numbers. */
   readonly differing: ReadonlySet<Op>;
-  /** Why an op is refused in a dtype for which it has no correct form, by `pairKey`. */
+  /** Reasons to refuse ops in dtypes for which they have no correct form, by `pairKey`. */
   readonly inexact: ReadonlyMap<string, string>;
   /** Whether the engine fuses a product with the only sum that reads it, which rounds once instead of twice. */
   readonly fusesProducts: boolean;
-  /** Whether the engine computes 64-bit integers in 32 bits, and unsigned ones as signed. */
+  /** Whether the engine computes 64-bit integers in 32 bits, and unsigned integers as signed ones. */
   readonly hasShortIntegers: boolean;
   /** Half dtypes to which the engine's casts do not round. */
   readonly unrounded: readonly HalfDType[];
@@ -24,9 +24,9 @@ export interface Target {
   readonly device: "cpu" | "cuda" | "webgpu";
   /** Half dtypes whose values are held in f32 and rounded. */
   readonly emulated: readonly HalfDType[];
-  /** Ops in native half dtypes that are computed in f32 and rounded, by `pairKey`. */
+  /** Keys (`pairKey`) of ops in native half dtypes that are computed in f32 and rounded. */
   readonly widened: ReadonlySet<string>;
-  /** Channels per block of the engine's blocked convolutions; undefined if it has none. */
+  /** Channels per block of the engine's blocked convolutions; undefined if there are none. */
   readonly blockSize: number | undefined;
   /** Whether the engine casts 64-bit integers to f32 through f64, which rounds twice. */
   readonly castsThroughDoubles: boolean;
@@ -34,6 +34,6 @@ export interface Target {
   readonly differences?: Differences | undefined;
 }
 
-/** Whether the engine has no kernel for a node in its half dtype, or one that does not round to it. */
+/** Whether the engine has no kernel for a node in its half dtype, or a kernel that rounds wrongly. */
 export const isWidened = (node: AnyNode, { widened }: Pick<Target, "widened">): boolean =>
   widened.has(pairKey({ op: node.op, dtype: decidingDType(node) }));

@@ -8,18 +8,18 @@ import { at, type OwnLowering } from "./own-lowering.js";
 
 export const FUSED_DOMAIN = "com.microsoft";
 
-/** Results of Transpose nodes that leave the last two axes to their readers, which are all products with the flag. */
+/** Results of Transpose whose last two axes stay in place; all readers are products that swap these axes by a flag. */
 export type Unswapped = ReadonlySet<Value>;
 
 /**
- * Number of columns from which a Transpose is faster than the kernel, which transposes its first operand again for
- * each block of columns.
+ * Number of columns from which a Transpose of the first operand is faster than the flag, because with the flag the
+ * kernel transposes again for each block of columns.
  */
 const MANY_COLUMNS = 2048;
 
 /**
- * Finds the unswapped results. They are f32, the kernel's dtype, and the rest of the transposition keeps the last
- * axis, so that it copies whole rows or does nothing.
+ * Finds the Transpose results that can stay unswapped. The kernel with flags takes only f32, and the rest of the
+ * transposition must keep the last axis, so that it copies whole rows or does nothing.
  */
 export function findUnswapped(graph: Graph): Unswapped {
   const chosen = new Set<Value>();

@@ -1,7 +1,7 @@
 /**
- * Orders 64-bit integers. On x64 the engine's Sign, Min, Max, Clip, ReduceMax and ReduceMin of i64 compare the low
- * words as signed if the high words are equal, so that 2147483648 is less than 5. (Its Eigen is built for SSE2, which
- * has no 64-bit comparison.) Its comparison ops and its TopK work on one element at a time and are right.
+ * Orders 64-bit integers. On x64 the engine's Sign, Min, Max, Clip, ReduceMax and ReduceMin of i64 compare
+ * the low words as signed if the high words are equal, so that 2147483648 is less than 5. (ORT's Eigen is
+ * built for SSE2, which has no 64-bit comparison.) ORT's comparison ops and TopK are right.
  */
 import type { DType, GraphNode } from "@mp/graph";
 import { clipBounds, type NodeWriter } from "@mp/onnx/write";
@@ -12,7 +12,7 @@ import { reductionMatrix } from "./reduction-matrix.js";
 
 const isWide = (node: GraphNode): boolean => ["i64", "u64"].includes(operandType(node).dtype);
 
-/** The smaller of two operands for "Less", the larger for "Greater". */
+/** The smaller of x and y if `less` is "Less", the larger if it is "Greater". */
 const further = (less: "Less" | "Greater", x: string, y: string, dtype: DType, writer: NodeWriter): string =>
   choose([writer.one(less, [x, y]), x, y], dtype, writer);
 

@@ -4,9 +4,9 @@ import type { Target } from "../lowerings/target.js";
 /** An engine to probe: its device, and a function that runs a model once. */
 export interface ProbedEngine {
   readonly device: Target["device"];
-  /** Version of the engine, such as 1.30.0. What is known about a version is not probed again. */
+  /** Version of the engine, such as 1.30.0. Findings listed for a version are not probed again. */
   readonly version: string;
-  /** Half dtypes whose products the kernels compute in hardware; undefined for ONNX Runtime, which shows them. */
+  /** Half dtypes in which the hardware multiplies matrices; undefined for ONNX Runtime, which is probed. */
   readonly products?: readonly HalfDType[] | undefined;
   /**
    * Loads a model, runs it once, entirely on the device, and returns its outputs by name. Throws an MpError for a

@@ -7,7 +7,7 @@ import type { ProbedEngine } from "./engine.js";
 import type { Missing } from "./probe-kernels.js";
 import type { HalfSum } from "./probe-sums.js";
 
-/** What the probe found out about an engine. */
+/** Results of probing an engine. */
 export interface Findings extends Required<Target> {
   readonly missing: Missing;
   /** Sums that accumulate in a native half dtype, even when lowered. */
@@ -16,7 +16,7 @@ export interface Findings extends Required<Target> {
   readonly nonFinite: string | undefined;
 }
 
-/** The facts about the probed engine that lowering needs. */
+/** Selects the findings that lowering needs. */
 export const targetOf = (findings: Findings): Target => ({
   device: findings.device,
   emulated: findings.emulated,
@@ -27,8 +27,8 @@ export const targetOf = (findings: Findings): Target => ({
 });
 
 /**
- * The known findings for an engine version on a device that computes in these half dtypes; undefined if it has to be
- * probed.
+ * The listed findings for an engine version, on a device that computes in the `native` half dtypes; undefined
+ * if the version has to be probed.
  */
 export function knownFindings(
   { device, version }: Pick<ProbedEngine, "device" | "version">,
@@ -49,5 +49,5 @@ export function knownFindings(
   };
 }
 
-/** All ops in the dtypes that the device does not use at all. */
+/** Reasons to refuse every op in the dtypes that the device does not use, by `pairKey`. */
 export const refusedPairs = (refused: RefusedDTypes): Missing => reasonsByPair(({ dtype }) => refused[dtype]);

@@ -1,4 +1,4 @@
-/** `@mp/onnx-lowering/probe`: tests what an engine computes. Separate, because known engines need no probe. */
+/** `@mp/onnx-lowering/probe`: finds out what an engine computes. A separate entry: listed engines need no probe. */
 
 export { probeEngine } from "./probe-engine.js";
 export { nativeHalves } from "./probe-halves.js";

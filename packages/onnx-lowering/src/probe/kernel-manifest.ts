@@ -7,19 +7,19 @@ import type { Findings } from "./findings.js";
 type Asked = Pick<Findings, "device" | "emulated" | "missing" | "widened" | "narrowSums" | "nonFinite"> &
   Partial<Pick<Findings, "differences">>;
 
-/** The support of a dtype. Half dtypes are always exact: those that the engine lacks are emulated, with rounding. */
+/** The manifest's entry for a dtype. A half dtype that the engine lacks is emulated with every rounding. */
 function dtypeSupport(dtype: DType, findings: Asked): BackendManifest["dtypes"][DType] {
   const reason = findings.missing.get(pairKey({ op: "Identity", dtype }));
   if (reason !== undefined) return { unsupported: reason };
   if (isCarriedInF32(dtype, findings.emulated)) return { storage: "f32", compute: "emulated" };
   const { dtype: storage } = storageOf(findings).storedType({ dtype, shape: [] });
   if (storage !== dtype) return { storage, compute: "emulated" };
-  // A half whose matrix products are computed in f32 saves memory but no time.
+  // A half dtype whose matrix products are computed in f32 saves memory but no time.
   const isFast = !findings.widened.has(pairKey({ op: "MatMul", dtype }));
   return { storage: dtype, compute: isFast ? "native" : "emulated" };
 }
 
-/** The dtypes in which sums accumulate: f32, except for sums that the probe found to differ. */
+/** The dtypes in which sums accumulate: f32, except for the sums that the probe found to be narrow. */
 function accumulation({ narrowSums }: Asked): BackendManifest["accumulate"] {
   if (narrowSums.length === 0) return exactNumerics.accumulate;
   const ops: Partial<Record<AddingOp, Partial<Record<HalfDType, HalfDType>>>> = {};
@@ -36,7 +36,7 @@ type KernelManifest = Omit<
   "specVersion" | "engine" | "device" | "eventLoop" | "profile" | "memory"
 >;
 
-/** Makes the part of a manifest about kernels from the probe's findings. */
+/** Derives the part of a manifest that describes kernels from the probe's findings. */
 export function kernelManifest(findings: Asked): KernelManifest {
   const { missing, emulated, nonFinite } = findings;
   const { tolerance, subnormals, determinism } = rulesFor(findings);

@@ -8,8 +8,8 @@ const CHANNELS = 32;
 const SHAPE = [1, CHANNELS, 1, 2];
 
 /**
- * Finds the block size of the engine's blocked layout by numbers that encode their position; undefined if it has no
- * such layout, or a different one.
+ * Finds the block size of the engine's blocked layout by converting elements that hold their own position.
+ * Returns undefined if the engine has no such layout, or a different one.
  */
 export async function blockSize(engine: ProbedEngine): Promise<number | undefined> {
   if (engine.device !== "cpu") return undefined;
@@ -27,7 +27,7 @@ export async function blockSize(engine: ProbedEngine): Promise<number | undefine
     blocked = Array.from((results.get("y")?.data ?? []) as Float32Array);
   });
   const size = blocked.indexOf(1);
-  // Channel c at place p was number 2c + p; it belongs at block ⌊c / size⌋, place p, c mod size.
+  // The element of channel c at position p is 2c + p. It belongs in block ⌊c / size⌋, at p, c mod size.
   const isLayout = blocked.every((number, at) => {
     const [channel, place] = [Math.floor(number / 2), number % 2];
     return at === (Math.floor(channel / size) * 2 + place) * size + (channel % size);

@@ -4,12 +4,12 @@ import { storageOf } from "../storage.js";
 import type { ProbedEngine } from "./engine.js";
 import { runGraph } from "./run-graph.js";
 
-/** Just above the midpoint of two f32 numbers; rounded to f64 it is exactly the midpoint. */
+/** An integer just above the midpoint of two f32 numbers; rounded to f64, it is exactly the midpoint. */
 const ABOVE_TIE = 2n ** 54n + 2n ** 30n + 1n;
 
 /**
- * Whether the engine casts 64-bit integers to f32 through f64, which rounds twice. Vectorized code may do so even if
- * scalar code does not.
+ * Whether the engine casts 64-bit integers to f32 through f64, which rounds twice. The tensor has nine
+ * elements, because vectorized code may do so even if scalar code does not.
  */
 export async function castsThroughDoubles(engine: ProbedEngine, target: Target): Promise<boolean> {
   if (storageOf(target).storedType({ dtype: "i64", shape: [] }).dtype !== "i64") return false;

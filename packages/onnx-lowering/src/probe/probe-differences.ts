@@ -80,15 +80,15 @@ const { NaN: nan, POSITIVE_INFINITY: infinity } = Number;
 const SPECIAL = [0, -0, 1.5, -2, 3e-4, -3e-4, -9, 1e-40, -95, 3e38, infinity, -infinity, nan, 0.1];
 const REDUCED = [infinity, -infinity, nan, 1];
 
-/** All lists of `count` elements of `numbers`, in every order and with repetitions. */
+/** All lists of `count` elements of `numbers`: every order, with repetitions. */
 const combinations = (numbers: readonly number[], count: number): readonly (readonly number[])[] =>
   count === 0
     ? [[]]
     : combinations(numbers, count - 1).flatMap((some) => numbers.map((number) => [...some, number]));
 
 /**
- * Finds float ops whose results for pairs or rows of special numbers differ from the reference, if they have another
- * form; for ops without one, only lost NaN counts.
+ * Finds float ops whose results for special values differ from the reference. For ops that have no
+ * replacement (not in `FORMED_OPS`), only a lost NaN counts.
  */
 async function differingOps(run: Run): Promise<ReadonlySet<Op>> {
   const pairs = combinations(SPECIAL, 2);
@@ -128,7 +128,7 @@ async function differingOps(run: Run): Promise<ReadonlySet<Op>> {
   return new Set(names.filter(([name, op]) => differs(name, op)).map(([, op]) => op));
 }
 
-/** A graph whose result shows whether the engine computes an op correctly, and the manifest's reason if not. */
+/** A graph that shows whether the engine computes an op correctly; if not, the manifest gets `reason`. */
 interface Trial {
   readonly op: Op;
   readonly dtypes: readonly DType[];
@@ -139,7 +139,7 @@ interface Trial {
 
 const COMPUTED: readonly DType[] = ["f32", "f16", "bf16"];
 
-/** A body for a loop that returns its input one step later. */
+/** A loop body that returns the element of the sequence from two steps before. */
 function delaying(): Graph {
   const builder = new GraphBuilder();
   const [before, last, now] = ["before", "last", "now"].map((name) =>
@@ -176,7 +176,7 @@ const TRIALS: readonly Trial[] = [
   },
 ];
 
-/** Finds ops without a correct form. @returns the reasons, by `pairKey` */
+/** Finds ops that the engine computes wrongly in every form. @returns reasons to refuse, by `pairKey` */
 async function inexactOps(run: Run): Promise<Differences["inexact"]> {
   const found = new Map<string, string>();
   for (const { op, dtypes, reason, inputs, emit } of TRIALS) {
@@ -212,7 +212,7 @@ function agrees(got: number | undefined, want: number): boolean {
 }
 
 async function fusesProducts(run: Run): Promise<boolean> {
-  // The square is halfway between two numbers, and rounds to the opposite of y.
+  // The square is halfway between two numbers, and rounds to -y.
   const [root, square] = [1 + 2 ** -12, 1 + 2 ** -11];
   const inputs = { x: full([16], root, "f32"), y: full([16], -square, "f32") };
   const [sum] = await compute(run, inputs, (builder, x, y) =>
@@ -227,7 +227,7 @@ async function hasShortIntegers(run: Run): Promise<boolean> {
   return square !== 9_000_000_000_000_000_000n;
 }
 
-/** For each dtype, a number just above a tie between two of its numbers, and the one it rounds to. */
+/** For each dtype, an f32 number just above a tie, and the value to which it must be rounded. */
 const TIES: Readonly<Record<HalfDType | "f8e4m3" | "f8e5m2", readonly [number, number]>> = {
   f16: [1 + 2 ** -11 + 2 ** -20, 1 + 2 ** -10],
   bf16: [1 + 2 ** -8 + 2 ** -20, 1 + 2 ** -7],
@@ -240,7 +240,7 @@ const SUBNORMALS: Readonly<Record<HalfDType, readonly [number, number]>> = {
   bf16: [2 ** -127, 2 ** -127],
 };
 
-/** Dtypes for which casting a number there and back does not give the wanted one. The engine may lack the cast. */
+/** Finds dtypes for which a cast from f32 and back gives a wrong number. A missing cast does not count. */
 async function castWrongly<D extends keyof typeof TIES>(
   run: Run,
   dtypes: readonly D[],
@@ -249,7 +249,7 @@ async function castWrongly<D extends keyof typeof TIES>(
   const found: D[] = [];
   for (const to of dtypes) {
     const [given, wanted] = numbers[to];
-    // A cast that is refused has no kernel, which is asked for later.
+    // The engine refuses a cast without a kernel; missing kernels are probed later.
     await probes.refusalOf(async () => {
       const data = await compute(run, { x: full([16], given, "f32") }, (builder, x) =>
         builder.emitOne("Cast", [builder.emitOne("Cast", [x], { to })], { to: "f32" }),

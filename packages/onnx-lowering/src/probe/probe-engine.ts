@@ -15,8 +15,8 @@ import { narrowSums } from "./probe-sums.js";
 import { runGraph } from "./run-graph.js";
 
 /**
- * Finds out what the engine computes, by probing whatever is not known of its version. An engine does not change
- * while a process runs, so one call is enough.
+ * Finds out what the engine computes; probes only what is not listed for its version. An engine does not
+ * change while a process runs, so one call per process is enough.
  */
 export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
   const native = engine.products ?? (await nativeHalves(engine));
@@ -44,7 +44,7 @@ export async function probeEngine(engine: ProbedEngine): Promise<Findings> {
     inHalves.filter((pair) => !isLacking(pair)),
     ({ graph, inputs }, widened) => runGraph(engine, graph, { ...plain, widened }, inputs),
   );
-  // An op without a kernel in a half may have one in f32.
+  // An op without a kernel for a half dtype may have one for f32.
   const retried = inHalves.filter(isLacking);
   const rounded = widening(plain, [...inexact, ...retried.map(pairKey)]);
   const still =
@@ -81,7 +81,7 @@ const widening = (target: Target, keys: readonly string[]): Target => ({
   widened: new Set([...target.widened, ...keys]),
 });
 
-/** Ops without which a half dtype cannot be used. They round nothing, so computing them in f32 does not help. */
+/** Ops without which a half dtype is unusable. They round nothing, so widening them to f32 would not help. */
 const CARRYING: readonly probes.ProbePair["op"][] = ["Constant", "Cast", "Identity"];
 
 const isComputedHalf = (pair: probes.ProbePair): pair is probes.HalfPair =>

@@ -2,8 +2,8 @@ import { type Graph, GraphBuilder, ones } from "@mp/graph";
 import * as probes from "@mp/graph/probe";
 
 /**
- * Builds one graph with a node or two for each pair, on constants. Nothing reads their results; the graph returns
- * another one.
+ * Builds one graph that has one or two nodes on constants for each pair. Nothing reads the results of these
+ * nodes; the graph returns a constant.
  */
 export function probeGraph(pairs: readonly probes.ProbePair[]): Graph {
   const builder = new GraphBuilder();

@@ -4,7 +4,7 @@ import { encodeModel, writeGraph } from "@mp/onnx/write";
 import { HALVES } from "../dtype.js";
 import type { ProbedEngine } from "./engine.js";
 
-/** Finds the half dtypes to which the engine rounds after every operator. */
+/** Finds the half dtypes in which the engine itself computes, that is, to which it rounds after every operator. */
 export async function nativeHalves(engine: ProbedEngine): Promise<readonly HalfDType[]> {
   const native: HalfDType[] = [];
   for (const half of HALVES) if (await isNative(engine, half)) native.push(half);
@@ -23,7 +23,7 @@ async function isNative(engine: ProbedEngine, half: HalfDType): Promise<boolean>
   return isRounded;
 }
 
-/** Builds differences that are 0 if the first result is rounded to the half, and nonzero if it stays in f32. */
+/** Builds differences that are 0 if the first result is rounded to the half dtype, and nonzero if it stays in f32. */
 function roundingGraph(half: HalfDType): ReturnType<GraphBuilder["finish"]> {
   const builder = new GraphBuilder();
   const { fractionBits } = floatFormats[half];

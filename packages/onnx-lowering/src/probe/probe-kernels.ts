@@ -10,12 +10,12 @@ import { runGraph } from "./run-graph.js";
 /** The engine's error for each op that it cannot load or run in a dtype, by `pairKey`. */
 export type Missing = ReadonlyMap<string, string>;
 
-/** Every op in every dtype it exists in, except emulated half dtypes, which are f32 to the engine. */
+/** Lists every op in each of its dtypes, except emulated half dtypes, which the engine computes as f32. */
 export function pairsFor({ emulated }: Target): readonly probes.ProbePair[] {
   return opPairs.filter(({ dtype }) => !(emulated as readonly DType[]).includes(dtype));
 }
 
-/** Probes ops in dtypes, in their lowered form. @param refused dtypes that the device does not use */
+/** Probes each pair in its lowered form. @param refused dtypes that the device does not use */
 export const probeKernels = (
   engine: ProbedEngine,
   target: Target,
@@ -24,7 +24,7 @@ export const probeKernels = (
 ): Promise<Missing> =>
   probes.missingPairs(asked, (pairs) => runGraph(engine, without(refused, probeGraph(pairs)), target));
 
-/** Drops casts to dtypes that the device does not use: they say nothing about casts from other dtypes. */
+/** Drops nodes with refused dtypes, so that if the cast to such a dtype fails, other casts are still tried. */
 function without(refused: RefusedDTypes, graph: Graph): Graph {
   const isUsed = ({ inputs, outputs }: AnyNode): boolean =>
     [...inputs, ...outputs].every(({ dtype }) => refused[dtype] === undefined);

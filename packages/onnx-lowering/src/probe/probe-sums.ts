@@ -9,7 +9,7 @@ export interface HalfSum extends probes.ProbePair {
   readonly dtype: HalfDType;
 }
 
-/** Finds the sums in these half dtypes that do not accumulate in f32. */
+/** Finds the supported sums that do not accumulate in f32 in these half dtypes. */
 export async function narrowSums(
   engine: ProbedEngine,
   target: Target,

@@ -1,12 +1,14 @@
 import { byteLength, bytesPerElement, type ValueType } from "@mp/graph";
 import type { EngineTensor } from "./engine-memory.js";
 
-/** Kernels read fastest from a multiple of this many bytes on, as they get all of an engine's own memory. */
+/** Alignment, in bytes, with which kernels read fastest; the engine aligns its own memory in the same way. */
 const ALIGNMENT = 64;
 
 /**
- * Tensors in the memory of a whole that is zeros, each aligned. The whole is released last.
- * @param allocate makes a tensor of a type, `within` the whole at an offset in bytes
+ * Allocates one zeroed tensor, `whole`, and in its memory an aligned tensor for each type, `parts`. Release
+ * `whole` after the parts.
+ * @param allocate makes a tensor of a type; if `within` is given, in the memory of `within.whole`, at that offset in
+ *   bytes
  */
 export function allocateAdjacent<T extends EngineTensor>(
   types: readonly ValueType[],

@@ -15,7 +15,7 @@ interface Entry<T> {
   uses: number;
 }
 
-/** Shares constants by content: executables of one backend that need the same constant share its memory. */
+/** Shares constants by content. Executables of one backend that need the same constant share its memory. */
 export class ConstantPool<T extends EngineTensor> {
   readonly #memory: EngineMemory<T>;
   readonly #entries = new Map<string, Entry<T>>();
@@ -24,7 +24,7 @@ export class ConstantPool<T extends EngineTensor> {
     this.#memory = memory;
   }
 
-  /** Acquires all constants, or none if it throws. @returns them by name */
+  /** Acquires all constants, or none if it throws. @returns the pooled constants by name */
   acquireAll(constants: readonly BoundConstant[]): ReadonlyMap<string, PooledConstant<T>> {
     const acquired = new Map<string, PooledConstant<T>>();
     try {

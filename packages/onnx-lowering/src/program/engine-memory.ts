@@ -17,9 +17,9 @@ export interface EngineMemory<T extends EngineTensor> {
   readonly isOnHost: boolean;
   /** Allocates a tensor with undefined contents. */
   allocate(type: ValueType): T;
-  /** Allocates tensors in one zeroed piece of host memory, each aligned. */
+  /** Allocates tensors, each aligned, in one zeroed piece of host memory, `whole`. */
   allocateAdjacent(types: readonly ValueType[]): { readonly whole: T; readonly parts: readonly T[] };
   upload(value: HostTensor): T;
-  /** Rejects if an earlier write failed; for engines that report failures late. */
+  /** Rejects if an earlier write failed; needed for engines that report failures late. */
   expectSound(): Promise<void>;
 }

@@ -5,6 +5,5 @@ export { RunPacer } from "./pace.js";
 export { PingPongSlots } from "./ping-pong-slots.js";
 export { PreparedBindings } from "./prepared-bindings.js";
 export { profileRows } from "./profile-rows.js";
-export { Ledger, type LiveStats, NativeResource } from "./resource.js";
 export { growStacks } from "./stacks.js";
 export { kernelBytes, rawBytes } from "./tensor-bytes.js";

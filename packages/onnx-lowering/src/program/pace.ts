@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 
-/** `auto` runs short runs on the calling thread, as measured, and all others on a worker thread. */
+/** `auto` uses the calling thread if runs are measured to be short, else a worker thread. */
 export type RunMode = "auto" | "sync" | "async";
 
 /** Something to run in both modes, such as a binding. */
@@ -9,20 +9,20 @@ export interface Runnable {
   runAsync(): Promise<void>;
 }
 
-/** Longest run on the calling thread. Moving a run to a worker thread costs 15 to 50 µs: under 5 % from here on. */
+/** Longest run on the calling thread. A worker costs 15 to 50 µs, which is under 5 % of longer runs. */
 const SYNC_UP_TO_MS = 1;
 
 /**
- * Time after which the event loop gets a turn. Awaiting runs on this thread only queues microtasks, which would block
- * timers and sockets as long as the caller loops.
+ * Time after which other tasks of the event loop get a turn. A caller that awaits runs on this thread in a loop only
+ * queues microtasks, which would block timers and sockets.
  */
 const BREATHE_AFTER_MS = 8;
 
 const REMEMBERED_RUNS = 4;
 
 /**
- * Runs bindings of one session and records how long they take. The shortest of the last few runs decides: a busy
- * machine only makes a run look longer.
+ * Runs bindings of one session and measures how long they take. The shortest of the last few runs chooses the thread,
+ * because a busy machine only makes a run look longer.
  */
 export class RunPacer {
   readonly #recentMs: number[] = [];
@@ -34,7 +34,7 @@ export class RunPacer {
   }
 
   /**
-   * The mode that `auto` would choose now. The first run is asynchronous, because it allocates what later runs reuse.
+   * What `auto` would choose now. The first run is asynchronous, because it allocates what later runs reuse.
    */
   get choice(): "sync" | "async" {
     return (this.typicalMs ?? Number.POSITIVE_INFINITY) <= SYNC_UP_TO_MS ? "sync" : "async";

@@ -3,13 +3,13 @@ import type { EngineMemory, EngineTensor } from "./engine-memory.js";
 
 type Sides<T> = [T | undefined, T | undefined];
 
-/** Slots that share one piece of memory on each side. */
+/** Slots whose buffers share one piece of memory, a separate one for each of the two sides. */
 interface Group<T> {
   readonly slots: readonly string[];
   readonly wholes: Sides<T>;
 }
 
-/** One slot: the committed buffer, and the one that the next step writes. */
+/** One slot with two buffers. `side` is the index of the committed buffer; the next step writes the other buffer. */
 interface Slot<T> {
   readonly type: ValueType;
   readonly buffers: Sides<T>;
@@ -20,15 +20,15 @@ interface Slot<T> {
 type Tensors = Readonly<Record<string, HostTensor>>;
 
 /**
- * Holds a state's slots in ping-pong buffers. A step reads one side and writes the other, so a commit only switches
- * sides, and a rollback costs nothing. The second side is allocated when a program first writes the slot.
+ * Holds two buffers for each slot of a state. A step reads the committed buffer and writes the other, so a commit only
+ * switches an index, and a rollback costs nothing. The second buffer is allocated when a step first writes it.
  */
 export class PingPongSlots<T extends EngineTensor> {
   readonly #memory: EngineMemory<T>;
   readonly #slots = new Map<string, Slot<T>>();
   readonly #groups: readonly Group<T>[];
 
-  /** @param adjacent groups of slots that `inPlace` gives as one array; ignored for device memory */
+  /** @param adjacent groups of slots that `inPlace` passes as one array; ignored for device memory */
   constructor(memory: EngineMemory<T>, values: Tensors, adjacent: readonly (readonly string[])[]) {
     this.#memory = memory;
     const groups = memory.isOnHost ? adjacent : [];
@@ -46,17 +46,17 @@ export class PingPongSlots<T extends EngineTensor> {
     }
   }
 
-  /** The committed buffer. */
+  /** The committed buffer of a slot. */
   current(name: string): T {
     return this.#buffer(name, this.#slot(name).side);
   }
 
-  /** The buffer that a step writes. */
+  /** The buffer of a slot that the next step writes. */
   next(name: string): T {
     return this.#buffer(name, otherSide(this.#slot(name).side));
   }
 
-  /** Bytes of all buffers that are allocated, on both sides. */
+  /** Bytes of all allocated buffers, committed or not. */
   get bytes(): number {
     let sum = 0;
     for (const { buffers } of this.#slots.values())
@@ -64,7 +64,7 @@ export class PingPongSlots<T extends EngineTensor> {
     return sum;
   }
 
-  /** The side, 0 or 1, of each named slot, as text. */
+  /** The index of the committed buffer, 0 or 1, of each named slot, joined to a string. */
   sides(names: readonly string[]): string {
     let text = "";
     for (const name of names) text += this.#slot(name).side;
@@ -79,7 +79,7 @@ export class PingPongSlots<T extends EngineTensor> {
     }
   }
 
-  /** Downloads slots one by one: a device does not run several copies at once. */
+  /** Downloads slots one by one, because a device does not run several copies at once. */
   async read(names: readonly string[]): Promise<Tensors> {
     const values: Record<string, HostTensor> = {};
     await this.#memory.expectSound();
@@ -92,14 +92,14 @@ export class PingPongSlots<T extends EngineTensor> {
     for (const [name, value] of Object.entries(values)) this.current(name).write(value);
   }
 
-  /** Changes a group's values in their memory. @param names all slots of the group */
+  /** Lets `change` modify the values of a group of slots in place. @param names all slots of the group */
   async inPlace(names: readonly string[], change: (values: Float32Array) => Promise<void>): Promise<void> {
     const slots = names.map((name) => this.#slot(name));
     const [first] = slots;
     if (first?.group === undefined) return change(new Float32Array());
     for (const [at, slot] of slots.entries()) {
       if (slot.side === first.side) continue;
-      // A program replaced only some of them.
+      // A program replaced only some slots of the group.
       const name = names[at] as string;
       this.next(name).copyFrom(this.current(name));
       slot.side = first.side;

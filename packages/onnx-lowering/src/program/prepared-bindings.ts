@@ -1,11 +1,11 @@
-/** Most bindings kept. Sides flip in groups, so there are few combinations unless many programs write a state. */
+/** Largest number of cached bindings. Slots that one program writes switch together, so few combinations occur. */
 const KEPT = 8;
 
-/** Caches bindings by combination of sides; the least recently used is released first. None may be running. */
+/** Caches bindings by their slots' sides; releases the least recently used one, which must not be running. */
 export class PreparedBindings<B extends { release(): void }> {
   readonly #bindings = new Map<string, B>();
 
-  /** The binding for a combination of sides, made at its first use. */
+  /** Returns the binding for a combination of sides, and makes it at its first use. */
   get(sides: string, make: () => B): B {
     const known = this.#bindings.get(sides);
     if (known !== undefined) {
@@ -27,7 +27,7 @@ export class PreparedBindings<B extends { release(): void }> {
     return binding;
   }
 
-  /** Releases all bindings, and so the bound memory, which the engine references as long as they exist. */
+  /** Releases all bindings. The engine references the bound memory as long as a binding of it exists. */
   releaseAll(): void {
     for (const binding of this.#bindings.values()) binding.release();
     this.#bindings.clear();

@@ -1,6 +1,6 @@
 import type { ProfileRow } from "@mp/graph";
 
-/** Sums the times by node, the most expensive node first. */
+/** Sums times by graph node; the most expensive node comes first. */
 export function profileRows(events: readonly Omit<ProfileRow, "calls">[]): readonly ProfileRow[] {
   const rows = new Map<string, ProfileRow>();
   for (const { node, op, microseconds } of events) {

@@ -1,11 +1,14 @@
 import type { HostTensor } from "@mp/graph";
 
-/** The bytes of a host tensor as they lie in memory, without a copy. */
+/** A view of a host tensor's bytes, without a copy. */
 export function rawBytes({ buffer, byteOffset, byteLength }: HostTensor["data"]): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** Bytes as kernels take them: to us any byte of a bool but 0 is true, but some kernels read a bool as a number. */
+/**
+ * Bytes for kernels, with bools as 0 or 1, since host tensors hold any nonzero byte for true, and some kernels only
+ * take 1.
+ */
 export function kernelBytes({ dtype, data }: HostTensor): Uint8Array {
   const bytes = rawBytes(data);
   return dtype !== "bool" || bytes.every((byte) => byte <= 1)

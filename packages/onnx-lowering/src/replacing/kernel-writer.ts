@@ -2,12 +2,12 @@ import type { AnyNode, DType, Graph, HostTensor } from "@mp/graph";
 import type { EmitOptions, NodeWriter, OnnxAttributes, OnnxGraph } from "@mp/onnx/write";
 import { type Emission, type KnownType, rangeOfCast, rangeOfScalar, resultTypes } from "./known-types.js";
 
-/** Emits the node on these operands, or a node of another operator; neither is replaced again. */
+/** Emits the node with these operands, or a node of another operator; neither is replaced again. */
 export type Kernel = (operands: readonly string[], opType?: string, attributes?: OnnxAttributes) => string;
 
 /**
- * Writes other nodes for one whose kernel is missing or wrong for these dtypes; undefined if the kernel is right.
- * Nodes from `writer` may be replaced in turn, those from `kernel` are not.
+ * Writes other nodes for a node whose kernel is missing or wrong for its dtypes; undefined if the kernel is
+ * right. Nodes from `writer` may be replaced in turn, those from `kernel` are not.
  */
 export type Replacement = (
   emission: Emission,
@@ -18,7 +18,7 @@ export type Replacement = (
 /** Replacements by ONNX operator. */
 export type Replacements = Readonly<Record<string, Replacement>>;
 
-/** A writer that knows the types of all names in a model, and replaces nodes for which the device has no kernel. */
+/** A writer that knows the types of all names in a model, and applies replacements to the nodes that it is given. */
 export class KernelWriter implements NodeWriter {
   readonly #writer: NodeWriter;
   readonly #known: Map<string, KnownType>;
@@ -35,7 +35,7 @@ export class KernelWriter implements NodeWriter {
     return this.#writer.keepsOwnOps;
   }
 
-  /** Records the types of a node's operands before, and of its results after, it is written. */
+  /** Records the types of a node's operands, before the node is written, or of its results, afterwards. */
   know(values: AnyNode["inputs"], names: readonly string[]): void {
     values.forEach(({ dtype, shape }, index) => {
       const name = names[index];

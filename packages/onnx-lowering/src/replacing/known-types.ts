@@ -4,9 +4,9 @@ import type { EmitOptions, OnnxAttributes } from "@mp/onnx/write";
 
 export interface KnownType {
   readonly dtype: DType;
-  /** Undefined if only the engine infers it. */
+  /** Undefined if only the engine can infer it. */
   readonly shape: Shape | undefined;
-  /** Undefined if nothing is known. */
+  /** Undefined if no bound can be derived. */
   readonly range?: Range | undefined;
 }
 
@@ -14,22 +14,22 @@ export interface KnownType {
 export interface Range {
   /** Largest magnitude of any element that is not NaN. */
   readonly most: number;
-  /** Whether no element is NaN. */
+  /** True if no element can be NaN. */
   readonly isNumber: boolean;
 }
 
-/** A node that a lowering emits, before it is known whether the device has a kernel. */
+/** A node that a lowering emits and that may still be replaced. */
 export interface Emission {
   readonly inputs: readonly string[];
   readonly attributes: OnnxAttributes;
   readonly options: EmitOptions;
-  /** Dtypes of the inputs; undefined if not known, for example for a left-out input. */
+  /** Dtypes of the inputs; undefined if not known, for example for an omitted input. */
   readonly dtypes: readonly (DType | undefined)[];
   readonly shapes: readonly (Shape | undefined)[];
   readonly ranges: readonly (Range | undefined)[];
 }
 
-/** Dtypes that Cast makes here, by ONNX's number. */
+/** The dtypes to which these lowerings cast, by ONNX's element type code. */
 const DTYPE_OF_CODE: ReadonlyMap<bigint, DType> = new Map([
   [1n, "f32"],
   [2n, "u8"],
@@ -76,7 +76,7 @@ export function commonShape(shapes: readonly (Shape | undefined)[]): Shape | und
   }, []);
 }
 
-/** Bounds a result's magnitude by those of its operands, by operator; NaN means not known. */
+/** Bounds the magnitude of a result by the bounds of its operands, for each operator; NaN means unknown. */
 const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
   Add: (a = 0, b = 0) => a + b,
   Sub: (a = 0, b = 0) => a + b,
@@ -87,14 +87,14 @@ const MOST: Readonly<Record<string, (...most: readonly number[]) => number>> = {
   Floor: (a = 0) => Math.ceil(a),
 };
 
-/** The range after a cast from a dtype: only u8 fits all floats and has no NaN. */
+/** The range of the result of a cast; known only for u8, whose values every float dtype holds. */
 export const rangeOfCast = (from: DType | undefined): Range | undefined =>
   from === "u8" ? { most: 255, isNumber: true } : undefined;
 
-/** Larger bounds count as unknown, so that what has a bound is far from overflowing f32. */
+/** Larger bounds count as unknown, so that bounded values are far from overflowing f32. */
 const LARGEST = 2 ** 100;
 
-/** The range of a single f32 number; half dtypes store bits, so nothing is known of them. */
+/** The range of a constant; undefined unless it is a finite f32 (for half dtypes, `value` holds bits). */
 export const rangeOfScalar = (value: number, dtype: DType): Range | undefined =>
   dtype === "f32" && Number.isFinite(value) ? { most: Math.abs(value), isNumber: true } : undefined;
 

@@ -5,14 +5,14 @@ import type { OwnLowerings } from "../lowerings/own-lowering.js";
 import { KernelWriter, type Replacements } from "./kernel-writer.js";
 import type { KnownType } from "./known-types.js";
 
-/** Lowers nodes by `lowerOwn`, then replaces nodes without a kernel among those that this emits. */
+/** Lowers nodes by `lowerOwn`, and replaces emitted nodes for which the device has no kernel. */
 export function lowerReplacing(
   own: OwnLowerings,
   replacements: Replacements,
   checked?: ReadonlySet<string>,
 ): LowerNode {
   const known = new Map<string, KnownType>();
-  // One for each graph of the model: values that are made once are found by their writer.
+  // One KernelWriter for each graph of the model, since values that are emitted once are cached by writer.
   const writers = new WeakMap<NodeWriter, KernelWriter>();
   const lower = lowerOwn(own, checked);
   return (node, operands, plain: NodeWriter) => {

@@ -1,4 +1,4 @@
-/** Moves elements along one axis of values whose shapes are known. */
+/** Moves elements along one axis. The shapes are given, because a writer has only names. */
 import type { DType, Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { product, reshape } from "../lowerings/operators.js";
@@ -12,7 +12,7 @@ export interface Shaped {
 const withSize = (shape: Shape, axis: number, size: number): Shape =>
   shape.map((own, index) => (index === axis ? size : own));
 
-/** Pads an axis before and after with `value`; negative numbers crop. */
+/** Pads an axis with `value` by `before` and `after` elements; a negative count crops. */
 export function frame(
   { name, shape }: Shaped,
   axis: number,
@@ -60,9 +60,9 @@ export function takeEvery(
 }
 
 /**
- * Sums values of one shape that are placed along an axis of `size` with this step, with zeros elsewhere: element o of a
- * value goes to place `step` · o + `offset`. Values whose offsets differ by whole steps are shifted and added; the others
- * interleave.
+ * Spreads each value along an axis of `size`, with zeros between its elements, and sums the results. All
+ * values have the same shape; element i goes to position `step` · i + `offset`. Values whose offsets differ
+ * by a multiple of `step` are shifted and added; others interleave.
  */
 export function spread(
   placed: readonly { readonly name: string; readonly offset: number }[],

@@ -1,6 +1,6 @@
 /**
- * Computes bools and bytes in other dtypes, because few of the provider's kernels take them. For moves they become
- * f32, which holds them exactly and which every kernel takes; for arithmetic bytes become i32.
+ * Computes bools and bytes in other dtypes, because few of the provider's kernels take them. To be moved, bools and
+ * bytes become f32, which holds them exactly and which every kernel takes. For arithmetic, bytes become i32.
  */
 import type { DType } from "@mp/graph";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
@@ -40,7 +40,7 @@ const MOVED: Readonly<Record<string, readonly number[] | undefined>> = {
   Expand: [0],
 };
 
-/** Computes bytes in i32; results that are bytes again wrap. */
+/** Computes ops on bytes in i32. Results of the operands' dtype (`isOfDType`) wrap and become bytes again. */
 const inI32 =
   (opType: string, isOfDType: boolean): Replacement =>
   ({ inputs, attributes, options, dtypes }, writer) => {

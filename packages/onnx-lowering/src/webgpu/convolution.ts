@@ -1,4 +1,4 @@
-/** Convolutions without a kernel in the provider: grouped ones with three spatial axes, and some transposed ones. */
+/** Convolutions that the provider has no kernel for: grouped ones with three spatial axes, and some transposed ones. */
 import type { GraphNode, OpAttributes, Shape } from "@mp/graph";
 import { int, ints, type NodeWriter, type OnnxAttributes } from "@mp/onnx/write";
 import { flipKernels, transposedWeights } from "../lowerings/convolution.js";
@@ -10,7 +10,7 @@ import { splitInSteps } from "./split.js";
 
 const operandShape = (node: GraphNode, index: number): Shape => node.inputs[index]?.shape ?? [];
 
-/** Splits a value into the parts of its groups. */
+/** Splits an axis of `size` into `group` equal parts. */
 function split(
   name: string,
   axis: number,
@@ -53,7 +53,7 @@ const conv: OwnLowering<"Conv"> = (node, operands, writer) => {
   return [convolve(x, w, operands[2], node.attributes, writer)];
 };
 
-/** Convolves x, with zeros inserted between its elements, with the flipped kernels. */
+/** Writes a transposed convolution as a convolution of x, dilated with zeros, with the flipped kernels. */
 const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => {
   const { strides, pads, dilations, group, outputPadding } = node.attributes;
   const weights = transposedWeights(node, at(operands, 1));
@@ -88,7 +88,7 @@ const convTranspose: OwnLowering<"ConvTranspose"> = (node, operands, writer) => 
 const readInts = (attribute: OnnxAttributes[string] | undefined): readonly number[] =>
   attribute?.kind === "ints" ? attribute.value.map(Number) : [];
 
-/** Pads the image itself for 1 × 1 kernels: the provider's kernel reads past an image with pads at its ends only. */
+/** Pads by a Pad node for 1 × 1 kernels, because with end pads only, the provider's kernel reads past the image. */
 const padImage: Replacement = ({ inputs: [x = "", ...others], attributes, options }, writer) => {
   const [kernel, pads] = [readInts(attributes["kernel_shape"]), readInts(attributes["pads"])];
   const begins = pads.slice(0, kernel.length);

@@ -2,8 +2,9 @@ import { OPS, opTable, tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "@mp/onnx/write";
 
 /**
- * Operators whose kernels copy a buffer instead of running a shader if the result may not share an operand's memory,
- * as results of the graph never may. The provider's recorded runs do not replay such copies, nor those of constants.
+ * Operators whose kernels copy a buffer, instead of running a shader, if the result cannot share an operand's
+ * memory; a graph output never can. When the provider replays a recorded run, it omits such copies, and also
+ * copies of constants.
  */
 const COPYING: ReadonlySet<string> = new Set([
   ...OPS.filter((op) => opTable[op].moves === "view"),
@@ -18,7 +19,7 @@ const EXPANDED: ReadonlySet<string> = new Set(["f32", "f16", "i32"]);
 const F32 = { to: int(1) };
 const CODES: Readonly<Record<string, number>> = { bool: 9, u8: 2 };
 
-/** Makes a shader write each result of the graph, except empty ones. */
+/** Makes a shader, not a buffer copy, write each result of the graph, except empty ones. */
 export function withShadersForResults(graph: OnnxGraph): OnnxGraph {
   const types = new Map(graph.outputs.map(({ name, type }) => [name, type]));
   const shapes: OnnxInitializer[] = [];

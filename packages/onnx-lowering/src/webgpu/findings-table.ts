@@ -1,6 +1,6 @@
 /**
- * The probe's findings for the WebGPU provider of ONNX Runtime 1.30. Probing would spend half a minute on compiling
- * shaders; a test compares the table with the probe.
+ * The probe's findings for the WebGPU provider of ONNX Runtime 1.30. Probing would compile shaders for half a
+ * minute; a test compares the table with the probe.
  */
 import { type DType, type HalfDType, type Op, PRODUCT_OPS } from "@mp/graph";
 import { pairKeys, reasonsByPair } from "../lowerings/op-pairs.js";
@@ -11,25 +11,25 @@ const LOOP = "the WebGPU provider has no kernel of Scan: unroll the loop, as a t
 const REMAINDER =
   "the WebGPU provider has no kernel of Mod, and no exact remainder of floats can be made of others";
 
-/** The reason why an op is not computed in a dtype. */
+/** For each op, the reason why it is not computed in a dtype; undefined if it is computed. */
 const missing: Readonly<Partial<Record<Op, (dtype: DType) => string | undefined>>> = {
   Scan: () => LOOP,
   Mod: (dtype) => (dtype === "f32" || dtype === "f16" ? REMAINDER : undefined),
 };
 
-/** Ops that round intermediate results in half dtypes, or overflow; also on CUDA. */
+/** Ops that, in half dtypes on WebGPU and CUDA, round intermediate results or let them overflow. */
 export const ROUNDED_ON_THE_WAY: readonly Op[] = [
   "LayerNormalization", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceProd", "ReduceLogSum", "ReduceLogSumExp",
   "SoftmaxCrossEntropyLoss",
 ]; // biome-ignore format: one list
 
-/** Ops that round more than once in f16: WGSL's f16 functions are off by several ulp and lose small numbers. */
+/** Ops that round more than once in f16, because WGSL's f16 functions are off by several ulp and lose small numbers. */
 export const INEXACT: readonly Op[] = [
   "Exp", "Log", "Erf", "Tanh", "Sigmoid", "Softplus", "Sin", "Cos", "Elu", "Gelu", "Pow", "Reciprocal", "Sqrt", "Div",
   "Softmax", "Attention", ...ROUNDED_ON_THE_WAY,
 ]; // biome-ignore format: one list
 
-/** Ops in f16 that are computed in f32: the inexact ones, and sums and products, which would accumulate in f16. */
+/** Ops computed in f32 instead of f16: inexact ones, and sums and products, which would accumulate in f16. */
 const WIDENED: readonly Op[] = [
   ...INEXACT,
   ...PRODUCT_OPS,
@@ -38,7 +38,7 @@ const WIDENED: readonly Op[] = [
 
 const NON_FINITE = "convolutions leave out the padding's products with infinities and NaN";
 
-/** Findings that do not depend on the adapter. No sum accumulates in f16 once lowered. */
+/** Findings that do not depend on the GPU. No sum accumulates in f16 once lowered. */
 interface FindingsOfVersion {
   readonly missing: ReadonlyMap<string, string>;
   readonly widened: ReadonlySet<string>;

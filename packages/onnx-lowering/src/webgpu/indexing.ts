@@ -1,11 +1,11 @@
-/** Gathers and scatters in dtypes that the provider's kernels do not take, as reads of rows of a flat value. */
+/** Gathers and scatters in dtypes that the provider's kernels lack. Gathers read from flattened data. */
 import { type DType, type ScatterOp, type Shape, stridesOf } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
 import { scatterKeepingNaN } from "../lowerings/nan.js";
 import { reshape, upTo } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** A list of i32 numbers along one axis, shaped to broadcast with values of that rank. */
+/** An i32 list along `axis`, reshaped to broadcast with values of this rank. */
 function column(numbers: readonly number[], rank: number, axis: number, writer: NodeWriter): string {
   const shape = Array.from({ length: rank }, (_, index) => (index === axis ? numbers.length : 1));
   return reshape(writer.list(numbers, "i32"), shape, writer);
@@ -51,7 +51,7 @@ const gather: OwnLowering<"GatherElements"> = (node, operands, writer) => {
   ];
 };
 
-/** Slices i32, and any dtype backwards, by gathering known positions: the kernel gets several of these wrong. */
+/** Slices i32, and any dtype with negative steps, by gathering, because the Slice kernel gets some of these wrong. */
 export const sliceAsRows: OwnLowering<"Slice"> = (node, operands, writer) => {
   const { dtype } = operandType(node);
   const { starts, axes, steps } = node.attributes;
@@ -81,8 +81,8 @@ const oneHot: OwnLowering<"OneHot"> = (node, operands, writer) => {
 };
 
 /**
- * Gives the kernels a copy of the data made by a shader. They overwrite data that nothing else reads, and copy other
- * data in a way that recorded runs do not replay. They cannot run without elements.
+ * Scatters into a copy of the data that a shader makes. The kernels overwrite data that nothing else reads,
+ * and copy other data in a way that is lost when a recorded run is replayed. They cannot run without updates.
  */
 const scatter: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {
   const { dtype, shape } = operandType(node);

@@ -18,8 +18,9 @@ const isInf: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
 };
 
 /**
- * Writes `And` of two shapes as a product. The provider caches one shader for all shapes of the same ranks, although
- * some need reads of four elements and others single ones, so that a result would depend on what ran before.
+ * Writes an `And` of different shapes as a product. The provider caches one shader for all shapes of the same ranks,
+ * although some shapes need reads of four elements and others of one. The result would then depend on the shapes that
+ * ran before.
  */
 const both: Replacement = ({ inputs, shapes }, writer) => {
   if (commonShape(shapes) !== undefined) return undefined;

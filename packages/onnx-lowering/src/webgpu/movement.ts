@@ -4,7 +4,7 @@ import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lower
 import { sliceAsRows } from "./indexing.js";
 import { splitInSteps } from "./split.js";
 
-/** Repeats one axis at a time, so that no value has more than three axes: the kernel takes few. */
+/** Repeats one axis at a time, in values reshaped to at most three axes, because the kernel accepts few axes. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) => {
   const { shape, dtype } = operandType(node);
   const isSmall = dtype === "bool" || dtype === "u8";
@@ -32,8 +32,8 @@ function repeatAlong(
 }
 
 /**
- * Drops a Transpose that moves nothing: for one axis the kernel copies the buffer, which the provider's recorded runs
- * do not replay.
+ * Drops a Transpose that moves nothing, because for one axis the kernel copies the buffer, and the provider loses this
+ * copy when it replays a recorded run.
  */
 const transpose: OwnLowering<"Transpose"> = ({ attributes: { perm } }, operands) =>
   perm.every((axis, place) => axis === place) ? [at(operands, 0)] : undefined;

@@ -5,8 +5,8 @@ import { reshape } from "../lowerings/operators.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
 /**
- * Restores NaN, which the kernel drops: a row with NaN or +∞, or with nothing but -∞, becomes all NaN. The row's sum
- * tells NaN (it is also NaN for infinities of both signs); in the other cases the row's maximum is infinite.
+ * Restores NaN, which the kernel drops. A row with NaN or +∞, or with only -∞, becomes all NaN. The row's sum is NaN if
+ * an element is NaN (or if the row has infinities of both signs); in the other cases the row's maximum is infinite.
  */
 const softmax: OwnLowering<"Softmax"> = (node, operands, writer, standard) => {
   const { dtype } = operandType(node);
@@ -20,7 +20,7 @@ const softmax: OwnLowering<"Softmax"> = (node, operands, writer, standard) => {
   return [writer.one("Where", [isNumber, at(standard(operands), 0), writer.scalar(Number.NaN, dtype)])];
 };
 
-/** x · scale / √(mean(x²) + ε) in f32: ONNX's op is newer than the last opset of the device's kernels. */
+/** x · scale / √(mean(x²) + ε) in f32, because ONNX's op is newer than the last opset of the provider's kernels. */
 const rmsNormalization: OwnLowering<"RMSNormalization"> = (node, operands, writer) => {
   const { axis, epsilon } = node.attributes;
   const { shape, dtype } = operandType(node);
@@ -33,8 +33,8 @@ const rmsNormalization: OwnLowering<"RMSNormalization"> = (node, operands, write
 };
 
 /**
- * Subtracts the mean, and then the mean of the differences: the kernel's mean has a rounding error, which is large
- * compared to the variance of numbers far from 0.
+ * Subtracts the mean, and then the mean of the differences, because the kernel's mean has a rounding error that is
+ * large compared to the variance if the elements are far from 0.
  */
 const batchNormalization: OwnLowering<"BatchNormalization"> = (node, operands, writer) => {
   const { shape, dtype } = operandType(node);
@@ -64,7 +64,7 @@ const batchNormalization: OwnLowering<"BatchNormalization"> = (node, operands, w
   return [writer.cast(whole, dtype), writer.one("Add", [near, left]), variance];
 };
 
-/** Treats two axes as three, as `batchNormalization` does. */
+/** Adds an axis of size 1 to values of two axes, like `batchNormalization`. */
 const batchNormalizationGradient: OwnLowering<"BatchNormalizationGradient"> = (node, operands, writer) => {
   const { shape } = operandType(node);
   if (shape.length > 2) return undefined;

@@ -1,10 +1,10 @@
-/** Numeric functions without a kernel in the provider. */
+/** Replacements for numeric functions that ONNX Runtime's WebGPU provider has no kernel for. */
 import { type DType, isFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "../lowerings/log-softmax.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
-/** Adding and subtracting this number rounds smaller ones to integers, ties to even: f32 has no fractions above it. */
+/** From 2^23 on, f32 has no fractions, so adding and subtracting this number rounds smaller numbers, ties to even. */
 const WHOLE_FROM = 2 ** 23;
 
 const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
@@ -14,14 +14,14 @@ const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {
   const rounded = writer.one("Sub", [writer.one("Add", [size, whole]), whole]);
   const isBelow = writer.one("Less", [wide, zero]);
   const signed = writer.one("Where", [isBelow, writer.one("Neg", [rounded]), rounded]);
-  // What rounds to 0 keeps its sign.
+  // Numbers that round to 0 keep their sign.
   const isZero = writer.one("Equal", [rounded, zero]);
   const near = writer.one("Where", [isZero, writer.one("Mul", [wide, zero]), signed]);
   const isSmall = writer.one("Less", [size, whole]);
   return [writer.cast(writer.one("Where", [isSmall, near, wide]), dtype ?? "f32")];
 };
 
-/** The sign of numbers; NaN stays NaN. */
+/** The sign of each element: -1, 0 or 1; NaN stays NaN. */
 const sign: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) => {
   const zero = writer.scalar(0, dtype);
   const [above, below] = (["Greater", "Less"] as const).map((order) =>
@@ -41,7 +41,7 @@ const rowsOfLogarithms: Replacement = (
   return [writer.cast(logSoftmax(writer.cast(x, "f32"), along, writer), dtype ?? "f32")];
 };
 
-/** x - y · (x / y) for integers, whose quotient is truncated. */
+/** The integer remainder x - y · (x / y), where / truncates; with the divisor's sign unless `fmod` is 1. */
 const mod: Replacement = ({ inputs: [x = "", y = ""], dtypes: [dtype = "i32"], attributes }, writer) => {
   if (isFloat(dtype)) return undefined;
   const isTruncated = attributes["fmod"]?.kind === "int" && Number(attributes["fmod"].value) === 1;
@@ -60,7 +60,7 @@ function withDivisorsSign(rest: string, y: string, dtype: DType, writer: NodeWri
   return writer.one("Where", [adds, writer.one("Add", [rest, y]), rest]);
 }
 
-/** 0 - x for integers: the kernels take only floats. */
+/** 0 - x for integers, because the Neg kernel takes only floats. */
 const negate: Replacement = ({ inputs: [x = ""], dtypes: [dtype = "f32"] }, writer) =>
   isFloat(dtype) ? undefined : [writer.one("Sub", [writer.scalar(0, dtype), x])];
 

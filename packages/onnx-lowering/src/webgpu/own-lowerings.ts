@@ -14,13 +14,13 @@ import { randomBits, Unsigned } from "./random-bits.js";
 import { reduceLowerings } from "./reduce.js";
 import { unaryLowerings } from "./unary.js";
 
-/** Gives a scalar C one dimension: the kernel for products of 64 rows or more crashes on a scalar. */
+/** Reshapes a scalar C to one dimension, because the kernel for products of 64 rows or more crashes on a scalar. */
 const gemm: OwnLowering<"Gemm"> = (node, [a = "", b = "", c], writer, standard) => {
   if (c === undefined || node.inputs[2]?.shape.length !== 0) return undefined;
   return standard([a, b, reshape(c, [1], writer)]);
 };
 
-/** The lowerings for the WebGPU provider: its own, and those of the processor that are right for it too. */
+/** Lowerings for the WebGPU provider, and the CPU's lowerings for all other ops. */
 export const webgpuLowerings = (target: Target, surroundings: Surroundings): OwnLowerings => ({
   ...firstOfEach(ownLowerings(target, surroundings), { Gemm: gemm }),
   ...unaryLowerings,

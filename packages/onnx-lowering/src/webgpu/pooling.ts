@@ -1,6 +1,6 @@
 /**
- * Computes maxima over windows axis by axis: the provider's kernel drops NaN, starts from the lowest finite number,
- * and gives no indices that another kernel reads.
+ * Computes window maxima axis by axis, because the provider's kernel drops NaN, starts from the lowest finite number,
+ * and gives indices that no other kernel can read.
  */
 import { type GraphNode, type PoolingWindow, type Shape, windowExtent, withoutCeiling } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -31,7 +31,7 @@ function axisWindows(shape: Shape, attributes: PoolingWindow): readonly AxisWind
   }));
 }
 
-/** One slice of the padded value per tap of the kernel: the element of every window at that tap. */
+/** Slices of the padded value, one per kernel tap; each holds the elements of all windows at that tap. */
 function windowTaps(
   x: Shaped,
   dtype: "f32" | "f16",
@@ -65,17 +65,17 @@ const maxPool: OwnLowering<"MaxPool"> = (node, operands, writer) => {
   return [pooled.name];
 };
 
-/** The largest element of each window along one axis, the first of equal ones, and its position. */
+/** The largest element of each window along one axis (the first of equal elements), and its position. */
 interface Found {
   readonly most: Shaped;
-  /** The position in the kernel, as f32. */
+  /** Position of the largest element in its window, as f32. */
   readonly place: string;
   readonly window: AxisWindow;
   /** Size of the axis before pooling. */
   readonly size: number;
 }
 
-/** Finds the largest elements; NaN never is one. A window of only -∞ gets the first position inside the value. */
+/** Finds the largest elements, ignoring NaN; in a window of only -∞, the first one outside of the padding. */
 function findLargest(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer: NodeWriter): Found {
   const { axis, stride, dilation, begin } = window;
   const taps = windowTaps(x, dtype, window, writer);
@@ -95,7 +95,7 @@ function findLargest(x: Shaped, dtype: "f32" | "f16", window: AxisWindow, writer
   return { most: { name: most, shape }, place, window, size: x.shape[axis] ?? 0 };
 }
 
-/** Sends each window's gradient back along one axis, to the position of its largest element. */
+/** Sends each window's gradient along one axis back to the position of the window's largest element. */
 function throughWindows(dy: string, { most, place, window, size }: Found, writer: NodeWriter): string {
   const { axis, kernel, stride, dilation, begin, end } = window;
   const placed = Array.from({ length: kernel }, (_, tap) => {
@@ -108,16 +108,16 @@ function throughWindows(dy: string, { most, place, window, size }: Found, writer
   return frame(whole, axis, [-begin, -end], [0, "f32"], writer).name;
 }
 
-/** Largest number of terms of a sum that may be rounded after each term. */
+/** Sums of at most this many terms may be rounded after each term. */
 const FEW_TERMS = 4;
 
-/** Largest number of windows that share one element. */
+/** Largest number of windows in which one element occurs. */
 const overlap = (windows: readonly AxisWindow[]): number =>
   windows.reduce((most, { kernel, stride }) => most * Math.ceil(kernel / stride), 1);
 
 /**
- * Splits numbers into multiples of a unit, so large that sums of `terms` of them are exact, and remainders. If any
- * number is infinite, the first parts are the numbers themselves.
+ * Splits elements into multiples of a unit and remainders. The unit is so large that sums of `terms`
+ * multiples are exact. If it would overflow, the first parts are the elements themselves, the remainders 0.
  */
 function inParts(x: string, terms: number, writer: NodeWriter): readonly [string, string] {
   const zero = writer.scalar(0, "f32");
@@ -130,9 +130,9 @@ function inParts(x: string, terms: number, writer: NodeWriter): readonly [string
 }
 
 /**
- * Finds the largest of a window along its last axis, then along the one before, and so on, which keeps the first of
- * equal ones. Gradients are summed in f32 in a fixed order, so that every run gives the same bits; sums of many
- * terms, which would be rounded after each axis, are computed in two parts.
+ * Finds the largest element of a window along the last axis, then along the axis before, and so on, which
+ * selects the first of equal elements. Gradients are summed in f32 in a fixed order, so that every run gives
+ * the same bits; sums of many terms, which would be rounded after each axis, are computed in two parts.
  */
 const maxPoolGradient: OwnLowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const [, { dtype, shape } = operandType(node)] = node.inputs;

@@ -1,8 +1,8 @@
 /**
- * xʸ = 2^(y · log2 x), with the logarithm and its product with y in two parts each: in a single f32 the product's
- * error would grow with its size, up to 128, and shaders' logarithms near 1 have an absolute error of 2^-21. The
- * method is that of fdlibm's powf (Sun Microsystems, 1993). It requires that sums and products are rounded one by
- * one, as in separate kernels.
+ * xʸ = 2^(y · log2 x). The logarithm and its product with y are held in two f32 parts each, because in a single f32 the
+ * product's error would grow with its size, up to 128, and shaders' logarithms near 1 have an absolute error of 2^-21.
+ * The method is that of fdlibm's powf (Sun Microsystems, 1993). It requires that each sum and product is rounded, as in
+ * separate kernels.
  */
 import type { NodeWriter } from "@mp/onnx/write";
 import { polynomial, SHIFT, scaleUp } from "../lowerings/accurate-functions.js";
@@ -14,18 +14,18 @@ const TAIL = 2 / Math.LN2 - HEAD;
 /** Coefficients of artanh(s) / s = 1 + s² · (1/3 + s²/5 + …), for |s| below 0.18. */
 const ARTANH = [1 / 3, 1 / 5, 1 / 7, 1 / 9, 1 / 11];
 
-/** Exponent from which the result for any base but 1 is 0 or infinite. */
+/** Magnitude of exponents from which the result is 0 or infinite for every base but 1. */
 const LARGEST_EXPONENT = 2 ** 33;
 
 type Emit = (op: string, ...inputs: readonly string[]) => string;
 
-/** The upper bits of x, without the `dropped` lowest (Veltkamp 1968). */
+/** x without its `dropped` lowest bits, rounded (Veltkamp 1968). */
 function upperBits(x: string, dropped: number, one: Emit, number: (value: number) => string): string {
   const scaled = one("Mul", x, number(2 ** dropped + 1));
   return one("Sub", scaled, one("Sub", scaled, x));
 }
 
-/** @param x finite and positive; for any other number the result is meaningless */
+/** Computes xʸ in f32. @param x finite and positive; for any other number the result is meaningless */
 export function positivePower(x: string, y: string, writer: NodeWriter): string {
   const number = (value: number): string => writer.scalar(value, "f32");
   const one: Emit = (op, ...inputs) => writer.one(op, inputs);

@@ -1,4 +1,4 @@
-/** Powers of any numbers: computes those of magnitudes, then corrects signs, zeros, infinities and NaN. */
+/** Computes the power of |x|, then corrects signs, zeros, infinities and NaN. */
 import { isComputeFloat } from "@mp/graph";
 import type { NodeWriter } from "@mp/onnx/write";
 import type { ConstantOf } from "../lowerings/division.js";
@@ -7,7 +7,7 @@ import { product } from "../lowerings/operators.js";
 import { at, type OwnLowering, operandType } from "../lowerings/own-lowering.js";
 import { positivePower } from "./positive-power.js";
 
-/** The exponent as a number, if it is a known f32 tensor of one element; undefined otherwise. */
+/** The exponent as a number, if it is a constant f32 tensor of one element; undefined otherwise. */
 function constantExponent(
   node: Parameters<OwnLowering<"Pow">>[0],
   constantOf: ConstantOf,
@@ -18,7 +18,7 @@ function constantExponent(
   return constant.shape.length <= operandType(node).shape.length ? Number(constant.data[0]) : undefined;
 }
 
-/** @param constantOf the constants of the graph */
+/** @param constantOf finds the constant that defines a value; constant exponents have shorter forms */
 export const power =
   (constantOf: ConstantOf): OwnLowering<"Pow"> =>
   (node, operands, writer) => {
@@ -36,7 +36,7 @@ export const power =
     ];
   };
 
-/** Expands a base that would broadcast along the last axis, where the kernel fails unless the base is a scalar. */
+/** Expands a base that would broadcast along the last axis, because there the kernel takes only a scalar base. */
 function wholeBase(node: Parameters<OwnLowering<"Pow">>[0], base: string, writer: NodeWriter): string {
   const { shape } = operandType(node);
   const result = node.outputs[0]?.shape ?? shape;

@@ -1,6 +1,6 @@
 /**
- * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few devices have shifts, so a
- * quotient by 2^16 replaces them. Words are split into limbs of 16 bits, held in u32, whose sums need no carries.
+ * Squares32 (Widynski, arXiv 2004.06278) in u32, for devices without 64-bit integers. Few such devices have shifts, so
+ * division by 2^16 replaces shifts. Words are split into 16-bit limbs in u32, whose sums need no carries.
  */
 import { elementCount, tensor } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
@@ -8,28 +8,28 @@ import type { OwnLowering } from "../lowerings/own-lowering.js";
 
 const LIMB = 2 ** 16;
 const MASK = 2n ** 64n - 1n;
-/** ONNX's number for uint32. */
+/** ONNX's element type of uint32. */
 const UINT32 = 12;
 
-/** Largest number of columns of a layout: tables of this length are written into the model. */
+/** Largest number of columns of a layout: tables of this length become constants of the model. */
 const COLUMNS = 1024;
 
-/** The matrix in which the elements are computed. */
+/** Size of the matrix in which the random elements are computed. */
 type Layout = Readonly<Record<"rows" | "columns", number>>;
 
-/** Chooses rows of whole vectors of four, unless these were short. The matrix may have more than `count` elements. */
+/** Chooses a row length divisible by four, unless it is short. The matrix may exceed `count` elements. */
 function chooseLayout(count: number): Layout {
   const sizes = Array.from({ length: Math.min(count, COLUMNS) }, (_, index) => index + 1);
   const divisors = sizes.filter((size) => count % size === 0);
   const most = divisors.at(-1) ?? 1;
   const columns = divisors.findLast((size) => size % 4 === 0 && 4 * size > most) ?? most;
-  // A prime count has no rows but those of one element, or one row.
+  // A prime count divides only into rows of one element, or into a single row.
   return count > COLUMNS && columns < COLUMNS / 32
     ? { rows: Math.ceil(count / COLUMNS), columns: COLUMNS }
     : { rows: count / columns, columns };
 }
 
-/** Wrapping uint32 arithmetic on names. */
+/** Emits uint32 arithmetic that wraps; operands and results are names. */
 export class Unsigned {
   readonly writer: NodeWriter;
 
@@ -44,7 +44,7 @@ export class Unsigned {
     );
   }
 
-  /** Converts the counter, an i32. */
+  /** Converts the i32 counter of drawn tensors to the dtype of this arithmetic. */
   counter(drawn: string): string {
     return this.writer.one("Cast", [drawn], { to: int(UINT32) });
   }
@@ -77,7 +77,7 @@ export class Unsigned {
   }
 }
 
-/** Shifts right with sign extension, on an engine that rounds the operand of a shift to 24 bits. */
+/** Shifts an i32 right with sign extension, on engines that round the operand of a shift to 24 bits. */
 function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: string) => string): string {
   const shiftMasked = (mask: number): string =>
     shift(writer.one("BitwiseAnd", [x, writer.scalar(mask, "i32")]));
@@ -86,7 +86,7 @@ function shiftRight(x: string, bits: number, writer: NodeWriter, shift: (x: stri
   return writer.one("Add", [shiftMasked(-(2 ** 16)), shiftMasked(2 ** 16 - 2 ** bits)]);
 }
 
-/** The arithmetic in i32, for engines that compute u32 like that: constants, quotients and shifts are signed. */
+/** `Unsigned` in i32, for engines that compute u32 as i32: constants and shifts are signed. */
 export class Signed extends Unsigned {
   override counter(drawn: string): string {
     return drawn;
@@ -101,18 +101,18 @@ export class Signed extends Unsigned {
     );
   }
 
-  /** The unsigned quotient. @param number a power of two */
+  /** The quotient of unsigned numbers. @param number a power of two */
   override quotient(a: string, number: number): string {
     const bits = Math.log2(number);
     const direction = { direction: string("RIGHT") };
     const moved = shiftRight(a, bits, this.writer, (x) =>
       this.writer.one("BitShift", [x, this.number(bits)], direction),
     );
-    // The sign came in from above.
+    // Clears the copies of the sign bit.
     return this.writer.one("BitwiseAnd", [moved, this.number(2 ** (32 - bits) - 1)]);
   }
 
-  /** 1 where a < b, else 0: the borrow of a - b, from its highest bit. */
+  /** 1 where a < b as unsigned numbers, else 0: the highest bit of the borrow of a - b. */
   override isBelow(a: string, b: string): string {
     const { writer } = this;
     const not = writer.one("BitwiseNot", [a]);
@@ -126,8 +126,8 @@ export class Signed extends Unsigned {
 }
 
 /**
- * A 64-bit integer: its two words, and the limbs of its low word, low + 2^16 · high. In a number that is added to a
- * square, the limbs may also contain a carry that the high word lacks.
+ * A 64-bit integer: its two words, and the limbs of its low word, `limbs[0]` + 2^16 · `limbs[1]`. In a number
+ * that is added to a square, the limbs may also contain a carry that the high word lacks.
  */
 interface Wide {
   readonly low: string;
@@ -141,9 +141,9 @@ function splitLimbs(word: string, u: Unsigned): Wide["limbs"] {
 }
 
 /**
- * The high word of x² + term. With x = 2^16 · a + b in the low word, it is a² + 2 · low · high + ⌊(2^17 · a · b + b²
- * + term) / 2^32⌋. The quotient is computed in steps that stay below 2^32: both b² + 2 · (2^16 - 1) and a · b + 2^17
- * do.
+ * The high word of x² + term. With the low word of x as 2^16 · a + b, it is a² + 2 · low · high + ⌊(2^17 · a
+ * · b + b² + term) / 2^32⌋. The quotient is computed in steps that stay below 2^32: both b² + 2 · (2^16 - 1)
+ * and a · b + 2^17 do.
  */
 function highOfSquare({ low, high, limbs: [b, a] }: Wide, term: Wide, u: Unsigned): string {
   const [t0, t1] = term.limbs;
@@ -190,7 +190,7 @@ function squares(drawn: string, key: bigint, layout: Layout, u: Unsigned): strin
   return highOfSquare(x, z, u);
 }
 
-/** Reshapes the matrix to the node's shape, without the elements that fill its last row. */
+/** Reshapes the matrix to `shape`, without the surplus elements of its last row. */
 function shapeBits(
   bits: string,
   { rows, columns }: Layout,

@@ -12,8 +12,8 @@ import {
 import { search, topK } from "./search.js";
 
 /**
- * Computes what a reduction does to a single element, for scalars: a recorded run of the kernel would always give the
- * value of the run that was recorded.
+ * Reduces scalars without the kernel: when a recorded run is replayed, the kernel would always give the value
+ * from the recording.
  */
 const ofScalar: OwnLowering<ReduceOp> = (node, operands, writer) => {
   const { dtype, shape } = operandType(node);

@@ -6,7 +6,7 @@ import { convolutions } from "./convolution.js";
 import { logic } from "./logic.js";
 import { numbers } from "./numbers.js";
 
-/** Joins tables: the first that replaces a node is used. */
+/** Joins tables: of several replacements for an operator, the first that applies is used. */
 function join(...tables: readonly Replacements[]): Replacements {
   const ops = new Set(tables.flatMap(Object.keys));
   const firstReplacement =

@@ -1,6 +1,7 @@
 /**
- * Finds extremes and orders. The provider's kernels give positions as 64-bit integers, which few of its kernels read;
- * a lookup in a list of all positions turns them into i32. Its sort keeps the order of equal elements.
+ * Finds extremes and sorts. The provider's kernels give positions as 64-bit integers, which few other kernels
+ * can read; a lookup in an i32 list of all positions converts them. The provider's sort keeps the order of
+ * equal elements.
  */
 import { type ArgOp, type DType, floatFormats, isComputeFloat, type Shape } from "@mp/graph";
 import { int, type NodeWriter } from "@mp/onnx/write";
@@ -28,12 +29,12 @@ export const search: OwnLowering<ArgOp> = (node, operands, writer) => {
 const LARGEST = floatFormats.f32.maxFinite;
 const BELOW_LARGEST = LARGEST - 2 ** 104;
 
-/** The keys to sort by in turn, the least significant first. */
+/** Keys for successive sorts, the least significant key first. */
 function sortKeys(x: string, dtype: DType, writer: NodeWriter): readonly string[] {
   if (isComputeFloat(dtype)) {
     const wide = writer.cast(x, "f32");
     const isNumber = writer.one("Equal", [wide, wide]);
-    // The kernel fills rows up with the largest or the lowest finite number, so that these are no keys.
+    // The kernel fills rows up with the largest or the lowest finite number, so neither may be a key.
     const bounds = [BELOW_LARGEST, -BELOW_LARGEST].map((bound) => writer.scalar(bound, "f32"));
     const within = writer.one("Max", [writer.one("Min", [wide, at(bounds, 0)]), at(bounds, 1)]);
     const countPassed = (order: "Greater" | "Less", limits: readonly number[]): string => {
@@ -51,7 +52,7 @@ function sortKeys(x: string, dtype: DType, writer: NodeWriter): readonly string[
     ];
   }
   if (dtype !== "i32") return [writer.cast(x, "f32")];
-  // Halves of the word, which f32 holds exactly.
+  // The 16-bit halves of each word, which f32 holds exactly.
   const half = writer.scalar(2 ** 16, "i32");
   const low = writer.one("Mod", [x, half], { fmod: int(0) });
   const high = writer.one("Div", [writer.one("Sub", [x, low]), half]);

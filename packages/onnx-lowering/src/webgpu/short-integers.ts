@@ -29,7 +29,7 @@ export function shorten(given: HostTensor): HostTensor {
   return tensor(words, given.shape);
 }
 
-/** Converts a result back to the value's type; undoes `shorten`. */
+/** Converts a result back to the dtype of its value; undoes `shorten`. */
 export function lengthen(given: HostTensor, { dtype, shape }: ValueType): HostTensor {
   if (dtype !== "i64") return given;
   return tensor(BigInt64Array.from(given.data as Int32Array, BigInt), shape);
@@ -54,7 +54,7 @@ function shortAttributes({ attributes }: AnyNode): AnyNode["attributes"] {
 }
 
 /**
- * The graph with i32 in place of i64; the same graph if it has none. Results beyond i32 wrap.
+ * Replaces i64 by i32; returns the same graph if it has no i64. Results beyond i32 wrap.
  * @throws MP_OUT_OF_RANGE for a constant that i32 does not hold
  */
 export function shortIntegers(graph: Graph): Graph {

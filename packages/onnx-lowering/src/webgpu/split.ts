@@ -1,11 +1,11 @@
 import { int, type NodeWriter } from "@mp/onnx/write";
 
-/** Most parts of one Split: every WebGPU device grants a shader eight buffers, one of which is the operand. */
+/** Largest number of parts of one Split: every WebGPU device grants a shader eight buffers; the operand needs one. */
 const MOST_PARTS = 7;
 
 const sum = (sizes: readonly number[]): number => sizes.reduce((all, size) => all + size, 0);
 
-/** Splits an axis into parts of these sizes, in several steps if there are many. */
+/** Splits an axis into parts of these sizes, by several Split nodes if there are more than `MOST_PARTS`. */
 export function splitInSteps(
   x: string,
   axis: number,

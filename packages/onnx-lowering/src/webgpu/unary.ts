@@ -2,12 +2,12 @@ import { isComputeFloat } from "@mp/graph";
 import { elu, erf, exp, log, tanh } from "../lowerings/accurate-functions.js";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "../lowerings/own-lowering.js";
 
-/** Writes Relu as a Max with 0; the kernel gives 0 for NaN. */
+/** Writes Relu as a Max with 0, which keeps NaN; the Relu kernel gives 0 for NaN. */
 const relu: OwnLowering<"Relu"> = (node, operands, writer) => [
   writer.one("Max", [at(operands, 0), writer.scalar(0, operandType(node).dtype)]),
 ];
 
-/** Writes a Clip that keeps NaN; the kernel gives a bound for NaN. */
+/** Writes Clip as Max and Min, which keep NaN; the Clip kernel gives a bound for NaN. */
 const clip: OwnLowering<"Clip"> = (node, operands, writer) => {
   const { min, max } = node.attributes;
   const { dtype } = operandType(node);

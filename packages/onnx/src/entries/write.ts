@@ -10,7 +10,8 @@ export { sourceOfNode, type WriteOptions, writeGraph } from "../write/write.js";
 // Models as bytes
 
 export type { ElementType, ForeignElementType } from "../element-type.js";
-export { type EncodeOptions, encodeModel } from "../encode.js";
+export type { EncodeOptions } from "../encode.js";
+export { encodeModel } from "../encode-checked.js";
 
 // Models as data
 
@@ -18,6 +19,7 @@ export * from "../model.js";
 
 // Lowerings, for backends
 
+export { castToEighth } from "../write/cast-to-eighth.js";
 export type { EmitOptions, Lowering, LoweringTable, LowerNode, NodeWriter } from "../write/lowering.js";
 export { standardLowerings } from "../write/lowerings.js";
 export { windowAttributes } from "../write/pooling.js";

@@ -1,21 +1,21 @@
-// ONNX Runtime's CPU (1.30, 1.32) ends the process when it loads a file in which a value is cast to float16, then
-// transposed, and read by a product: it takes the cast back, and with it the value that its fusion of transposes looks
-// for. So a value is moved in its own dtype, and cast where the first operator computes with it. What is computed in
-// float16 is cast by the engine itself, so its transposition is in float32.
+// ONNX Runtime's CPU (1.30, 1.32) crashes when it loads a file in which a value is cast to float16, then transposed,
+// and read by a product. It removes the cast, and with it a value that its fusion of transposes looks for. So a value
+// is moved in its own dtype, and cast where the first operator computes with it. The engine itself casts values that
+// are computed in float16, so these are transposed in float32.
 import { type Graph, GraphBuilder, isNode, type Op, opTable, type Value } from "@mp/graph";
 import { GraphCopy } from "@mp/graph/internal";
 
-/** Whether an op only moves its first operand, or all of them (Concat). */
+/** Whether an op only moves elements of its first operand or, for Concat, of all operands. */
 function movesOperands(op: Op): boolean {
   const { moves } = opTable[op];
   return moves !== undefined && moves !== "fills";
 }
 
-/** Moves each cast to f16 behind the ops that only move the value. */
+/** Moves each cast to f16 after the ops that only move its elements. */
 export function castAfterMoves(graph: Graph): Graph {
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);
-  /** The f32 form of each value that is a cast to f16. */
+  /** For each f16 value that is the result of a cast, the f32 value before the cast. */
   const uncast = new Map<Value, Value>();
   copy.copyInputs();
   for (const node of graph.nodes) {

@@ -1,9 +1,9 @@
-// Graphs have static shapes, so a size that a file leaves open is found by comparison: the model is written at several
-// sizes, and the files may differ only in numbers that are such sizes. Operators follow the shapes of their operands by
-// themselves; what holds a size is a list of integers (the shape of a Reshape or Expand, the ends of a Slice), a
-// constant of that shape, or a declared shape. Numbers in them may be products of sizes, such as batch × heads. A list
-// then reads the sizes from the input at run time. One number of a Reshape that follows from the others is -1, whatever it
-// is a product of. Everything else that differs is refused.
+// Graphs have static shapes, so a size that a file leaves open is found by comparison. The model is written at several
+// sizes, and the files may differ only in numbers that follow from these sizes. Operators derive shapes from their
+// operands. Sizes occur in lists of integers (the shape of a Reshape or Expand, the ends of a Slice), in the shapes of
+// constants, and in declared shapes; they may be multiplied, as in batch × heads. A list with open sizes reads them
+// from the input at run time. A Reshape with a single number that differs has -1 there, whatever the number is a
+// product of. All other differences are refused.
 import { type HostTensor, MpError } from "@mp/graph";
 import { sameBytes } from "@mp/graph/internal";
 import type { OnnxGraph, OnnxModel, OnnxNode, OnnxValueInfo } from "../model.js";
@@ -16,7 +16,7 @@ import { SizeNodes } from "./size-nodes.js";
 import { tableRule } from "./size-tables.js";
 import type { Sizes } from "./traced-sizes.js";
 
-/** Merges models written at several traced sizes. @throws MP_UNSUPPORTED for differences that no size explains */
+/** Merges models traced at several sizes. @throws MP_UNSUPPORTED for differences that no size explains */
 export function openSizes(
   models: readonly OnnxModel[],
   open: readonly OpenSize[],
@@ -93,7 +93,7 @@ class Merging {
     return { ...first, inputs, attributes: this.#attributes(nodes) };
   }
 
-  /** Attributes must be the same in all traces; only bodies are merged in turn. */
+  /** Merges the attributes: graphs recursively; all others must be equal in all traces. */
   #attributes(nodes: readonly OnnxNode[]): OnnxNode["attributes"] {
     const [first, ...others] = nodes as readonly [OnnxNode, ...OnnxNode[]];
     const bodies = new Map<OnnxGraph, OnnxGraph>();
@@ -125,7 +125,7 @@ class Merging {
     return list ?? this.#refuse(`has operand ${at} that depends on it`, first);
   }
 
-  /** A scalar integer that follows from open sizes, such as the limit of a Range; undefined for other tensors. */
+  /** Adds an integer scalar that depends on open sizes, such as a Range's limit; undefined for others. */
   #scalar(tensors: readonly HostTensor[]): string | undefined {
     const [{ dtype } = { dtype: "bool" }] = tensors;
     if (tensors.some((each) => each.dtype !== dtype || each.shape.length > 0)) return undefined;
@@ -154,7 +154,7 @@ class Merging {
     return known.length === parts.length ? this.#added.list(known) : undefined;
   }
 
-  /** Each element of the lists: the number that all have, the extent that it follows, or undefined. */
+  /** Merges lists by index: the number in all of them, or else the extent with these values, or undefined. */
   #parts(lists: readonly (readonly number[])[]): readonly (number | Extent | undefined)[] {
     const [first] = lists as readonly [readonly number[]];
     return first.map((value, index) => {
@@ -163,7 +163,7 @@ class Merging {
     });
   }
 
-  /** A constant that is the same in all traces, or nodes that compute it from the open sizes at run time. */
+  /** Returns the constant if it is the same in all traces, else a node that computes it from the open sizes. */
   #constant(nodes: readonly OnnxNode[]): OnnxNode {
     const [first] = nodes as readonly [OnnxNode];
     if (nodes.every(({ attributes }) => isEqual(attributes, first.attributes))) return first;

@@ -35,7 +35,7 @@ const dense = (options: Rest = {}): OnnxModel =>
     { inputs, ...options },
   );
 
-/** The refusal to export a function of one input with an open batch. */
+/** The message that refuses to export a function of one input with an open batch. */
 const open = (fn: (x: Tensor) => Tensor): string =>
   refusal(() => exportOnnx((_: unknown, { x }) => fn(x), { params: {} }, { inputs, dynamicAxes }));
 
@@ -427,7 +427,7 @@ describe("foldBatchNorm", () => {
       for (const [at, value] of found.entries())
         expect(Math.abs(value - (wanted[at] as number))).toBeLessThan(relative * largest);
       const count = (op: string): number => folded.graph.nodes.filter(({ opType }) => opType === op).length;
-      // Those of the second, which is read twice.
+      // The second convolution's normalization stays, because its result is read twice.
       expect([count("Sub"), count("Sqrt"), count("Conv")]).toEqual([1, 1, 3]);
       expect(Object.keys(weightsOf(folded))).toContain("first_folded_bias");
       expect(Object.keys(weightsOf(folded))).not.toContain("first");

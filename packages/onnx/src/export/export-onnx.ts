@@ -47,13 +47,14 @@ export interface ExportWeights<P, S> {
 
 /**
  * Exports a trained model as an ONNX model for inference, of opset 23 unless told otherwise. Parameters and
- * statistics become initializers named by their paths (`0/kernel`); dropout does nothing, and normalizations use
- * running statistics. A single result is named `output`. A model of `fromOnnx` keeps the names in its file.
- * `encodeModel` gives the bytes.
+ * statistics become initializers named by their paths (`0/kernel`); dropout does nothing, and normalizations
+ * use running statistics. A single result is named `output`. A model of `fromOnnx` keeps the names in its
+ * file. `encodeModel` encodes the result as bytes.
  *
- * With `dynamicAxes` the model is traced at three multiples of the given sizes that occur nowhere else in it, and at
- * sizes between them if it takes those. All differences between the traces have to follow from the open sizes. A
- * function that branches on a size is exported with the branch that it takes there.
+ * With `dynamicAxes` the model is traced at three multiples of the given sizes that occur nowhere else in it,
+ * and at sizes between them if the model accepts those. All differences between the traces have to follow
+ * from the open sizes. A function that branches on a size is exported with the branch that it takes in the
+ * traces.
  * @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for a value that is not a model
  * @throws MP_OUT_OF_RANGE for a parameter that is not finite in the dtype
  * @throws MP_UNSUPPORTED naming the node whose operands or attributes depend on a dynamic axis in a way that the file
@@ -75,8 +76,8 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
   const folds: FoldDecisions = new Map();
   const trace = (sizes: Sizes): TracedModel =>
     decidingBy(folds, () => traceAt(model as AnyExported, stored, read, sizes));
-  // At the smallest sizes first, so that no open size decides what a reader evaluates. For a model that does not take
-  // such small sizes, the sizes given decide; other errors of the model show there too.
+  // Traces at the smallest sizes first, so that no open size decides what a reader evaluates. If the model
+  // does not take such small sizes, the given sizes decide; other errors of the model show there too.
   if (read.openSizes.length > 0) isTaken(() => trace(smallestSizes(read.openSizes)));
   const taken = read.openSizes.length === 0 ? new Set<number>() : sizesIn(trace(new Map()).graph);
   const even = traceSizes(read.openSizes, taken);
@@ -104,7 +105,7 @@ function expectModel(model: unknown): void {
   invalid(`takes a layer or a function of parameters, inputs and context, got ${shown(model)}`);
 }
 
-/** Whether the model accepts these sizes: some take only multiples, and throw any kind of error for others. */
+/** Whether tracing succeeds; models may throw any error for sizes that they do not accept. */
 function isTaken(trace: () => unknown): boolean {
   try {
     trace();
@@ -114,7 +115,7 @@ function isTaken(trace: () => unknown): boolean {
   }
 }
 
-/** Refuses other keys, such as the trainer's `modelState`, which would be ignored. @throws MP_INVALID_ARGUMENT */
+/** Refuses unknown keys, such as the trainer's `modelState`. @throws MP_INVALID_ARGUMENT */
 function expectWeights(weights: unknown): void {
   checks.object("exportOnnx: the second argument, { params, state },", weights);
   const other = Object.keys(weights as object).find((key) => key !== "params" && key !== "state");
@@ -122,7 +123,7 @@ function expectWeights(weights: unknown): void {
     invalid(`the second argument has no ${JSON.stringify(other)}; it is { params, state }`);
 }
 
-/** Refuses a model whose statistics were not given: its layers would ask for the trainer's context. */
+/** Refuses a model whose statistics were not given. @throws MP_INVALID_ARGUMENT */
 function expectNoStatistics(model: ExportLayer): void {
   const statistics = model.initState?.() ?? {};
   if (leavesOf(statistics, isHostTensor, "state").length > 0)
@@ -174,7 +175,7 @@ function writeModel(traced: TracedModel, options: ReadExportOptions): OnnxModel 
 
 /**
  * Refuses loops that compute in f16. At its default optimization level on a CPU, ONNX Runtime 1.30 and 1.32 crash on
- * some of them, such as an LSTM exported by PyTorch; with constant folding disabled they load all.
+ * some such loops, as in an LSTM exported by PyTorch; with constant folding disabled both versions load all loops.
  */
 function expectLoadable({ nodes }: Graph): void {
   for (const node of nodes) {

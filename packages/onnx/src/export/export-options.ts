@@ -5,7 +5,7 @@ import { quote } from "../problem.js";
 
 /** An input of an exported model. */
 export interface ExportInput {
-  /** Outermost first. An axis that is dynamic has the smallest size that the model can be traced at, such as 1. */
+  /** Outermost first. For a dynamic axis, the smallest size at which the model can be traced, such as 1. */
   readonly shape: Shape;
   /** Default "f32"; inputs are never f16 or bf16. */
   readonly dtype?: "f32" | "i32" | "i64" | "u8" | "bool";
@@ -23,39 +23,39 @@ export interface ExportOptions<I extends ExportInputs = ExportInputs> {
    */
   readonly dynamicAxes?: Readonly<Record<string, Readonly<Record<number, string>>>>;
   /**
-   * The dtype of the stored parameters; f16 and bf16 take half the bytes. With f16, and with bf16 and `target:
-   * "cuda"`, the ops that use it in mixed precision also compute in it. Inputs and outputs stay f32. Default "f32".
+   * The dtype of the stored parameters; f16 and bf16 take half the bytes. With f16, or bf16 and `target: "cuda"`, the
+   * file computes in that dtype the ops that mixed precision does. Inputs and outputs stay f32. Default "f32".
    */
   readonly dtype?: "f32" | "f16" | "bf16";
   /** The device that the file is for; ONNX Runtime's CPU has no bf16 arithmetic. Default "cpu". */
   readonly target?: "cpu" | "cuda";
   /**
-   * The operator set of the file, 18 to 23, for engines that do not read the newest; default 23. Operators that the
-   * set lacks are written as several older ones.
+   * The operator set of the file, 18 to 23, for engines that do not read the newest; default 23. An operator that the
+   * set lacks is written as several older operators.
    */
   readonly opset?: number;
   /**
-   * Whether to fold per-channel factors and shifts after a convolution, as a batch normalization in inference has,
-   * into the convolution's weights if nothing else reads its result. Folded weights are rounded once more and get new
-   * names. Default false: engines fold when they load the file.
+   * Whether to fold per-channel factors and shifts after a convolution, such as those of a batch
+   * normalization, into the convolution's weights if nothing else reads its result. Folded weights are
+   * rounded once more and get new names. Default false: engines fold when they load the file.
    */
   readonly foldBatchNorm?: boolean;
-  /** The graph's name in the file; default "model". */
+  /** Name of the graph in the file; default "model". */
   readonly name?: string;
-  /** Further entries of the file's metadata; the dtype is always there. */
+  /** Entries of the file's metadata in addition to the dtype, which is always there. */
   readonly metadata?: StringMap;
 }
 
-/** An axis of an input whose size is left open. */
+/** An axis of an input whose size the file leaves open. */
 export interface OpenAxis {
   readonly input: string;
   readonly axis: number;
 }
 
-/** A size that is left open, with the axes that have it. */
+/** A size that the file leaves open, with all axes that have this size. */
 export interface OpenSize {
   readonly name: string;
-  /** Names of the sizes whose sum it is; only its own name for a free size. */
+  /** Names of the sizes that add up to this size; only its own name if the size is not a sum. */
   readonly terms: readonly string[];
   readonly size: number;
   readonly axes: readonly [OpenAxis, ...OpenAxis[]];
@@ -88,7 +88,7 @@ export type ReadExportOptions = Required<Omit<ExportOptions, "inputs">> & {
   readonly openSizes: readonly OpenSize[];
 };
 
-/** @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for a name that stands for two sizes */
+/** @throws MP_INVALID_ARGUMENT for an unknown option, input or axis, and for one name for different sizes */
 export function readExportOptions(options: ExportOptions): ReadExportOptions {
   const read = readOptions("exportOnnx", options, OPTIONS, {
     example: "{ inputs: { x: { shape: [1, 3, 32, 32] } } }",

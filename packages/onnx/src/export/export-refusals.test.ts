@@ -1,4 +1,4 @@
-// What exportOnnx is given by mistake, and what it would have written without a word.
+// Mistakes in the arguments of exportOnnx, and models that it must refuse instead of writing a wrong file.
 import { ops } from "@mp/core";
 import { tensor } from "@mp/graph";
 import { describe, expect, it } from "vitest";

@@ -1,13 +1,16 @@
 import type { OpenSize } from "./export-options.js";
 import type { Sizes } from "./traced-sizes.js";
 
-/** A number that follows from open sizes: their product times a constant factor. */
+/** A number that depends on open sizes: the product of one or two of them and a constant factor. */
 export interface Extent {
   readonly sizes: readonly OpenSize[];
   readonly factor: number;
 }
 
-/** Finds the extent that has these values in the traces: a multiple of one size, or of two such as batch × time. */
+/**
+ * Finds one or two open sizes and a constant factor whose product is `values[i]` with the sizes of `traces[i]`, for
+ * every i; undefined if there are none.
+ */
 export function findExtent(
   values: readonly number[],
   open: readonly OpenSize[],
@@ -27,6 +30,6 @@ export function findExtent(
   return undefined;
 }
 
-/** The extent's name in a declared shape; empty for a product or multiple of sizes. */
+/** The name of an extent in a declared shape. Only a single open size has one; others have an empty name. */
 export const declaredName = ({ sizes, factor }: Extent): string =>
   sizes.length === 1 && factor === 1 ? (sizes[0]?.name ?? "") : "";

@@ -1,5 +1,5 @@
-// What is multiplied and added channel by channel after a convolution, as a normalization by running statistics is,
-// becomes part of its weights and its bias. Only where nothing else reads what lies between.
+// Folds factors and shifts of channels after a convolution, as of a normalization by running statistics, into the
+// convolution's weights and bias, where nothing else reads the values between.
 import {
   type AnyNode,
   consumers,
@@ -17,21 +17,21 @@ import { literals } from "../literals.js";
 import { toNumbers } from "../numbers.js";
 import { freeName, type TracedModel } from "./traced-model.js";
 
-/** One node of a chain after a convolution. The chain as a whole computes x · scale + shift in each channel. */
+/** One step of a node chain after a convolution. The whole chain computes x · scale + shift per channel. */
 interface Step {
   readonly op: "Add" | "Sub" | "Mul" | "Div";
-  /** [C] numbers, or a single one. */
+  /** One number per channel, or a single number. */
   readonly operand: Value;
 }
 
 interface Chain {
   readonly conv: GraphNode<"Conv">;
   readonly steps: readonly Step[];
-  /** The last value of the chain, which the folded convolution computes. */
+  /** The last value of the chain; readers get the folded convolution's result instead. */
   readonly end: Value;
 }
 
-/** Folds normalizations into the convolutions before them; folded weights are rounded to their dtype once more. */
+/** Folds normalizations into the convolutions before them, whose weights are then rounded once more. */
 export function foldNormalizations({ graph, weights }: TracedModel): TracedModel {
   const own = graph.inputs.length - weights.length;
   const constant = constantValues(graph, own);
@@ -82,10 +82,10 @@ export function foldNormalizations({ graph, weights }: TracedModel): TracedModel
   return { graph: { ...graph, inputs, nodes, outputs }, weights: tensors };
 }
 
-/** Largest rounding error of a folded weight, relative to the largest one of its channel. */
+/** Largest rounding error of a folded weight, relative to the largest weight of its channel. */
 const MOST_LOST = 2 ** -7;
 
-/** Whether the dtype holds these numbers, in channels of `size`: no overflow, and no large loss to underflow. */
+/** Whether a dtype holds these numbers, in channels of `size`, without overflow or much loss to underflow. */
 function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): boolean {
   for (let begin = 0; begin < numbers.length; begin += size) {
     const channel = numbers.slice(begin, begin + size);
@@ -95,7 +95,7 @@ function isHeld(numbers: readonly number[], dtype: FloatDType, size: number): bo
   return true;
 }
 
-/** The values that depend on nothing but weights. */
+/** Finds the values that depend only on weights. */
 function constantValues({ inputs, nodes }: Graph, own: number): ReadonlySet<Value> {
   const constant = new Set(inputs.slice(own).map(({ value }) => value));
   for (const node of nodes)
@@ -123,7 +123,7 @@ function findChains(graph: Graph, constant: ReadonlySet<Value>): readonly Chain[
       if (next === undefined || (step === undefined && !isCast)) break;
       if (step !== undefined) steps.push(step);
       now = next;
-      // A cast belongs to a chain if something follows it, or if it leads back to the convolution's dtype.
+      // A cast belongs to a chain if a step follows it, or if it leads back to the convolution's dtype.
       if (step !== undefined || now.dtype === output.dtype) end = now;
     }
     return steps.some(({ op }) => op === "Mul" || op === "Div") ? [{ conv: node, steps, end }] : [];
@@ -140,7 +140,7 @@ function readStep(node: AnyNode, of: Value, constant: ReadonlySet<Value>): Step 
   return constant.has(operand) && isByChannel(operand.shape, of.shape) ? { op, operand } : undefined;
 }
 
-/** Whether a shape broadcasts to [N, C, …] with a single number or one per channel. */
+/** Whether a shape broadcasts to `to`, [N, C, …], with one element or one per channel. */
 function isByChannel(shape: readonly number[], to: readonly number[]): boolean {
   const channel = shape.length - to.length + 1;
   return (
@@ -157,7 +157,7 @@ function numbersIn(values: Numbers, value: Value): readonly number[] {
   return found;
 }
 
-/** Weights and bias with the steps after the convolution folded in; undefined if their dtype cannot hold them. */
+/** Folds the steps into the convolution's weights and bias; undefined if the dtype cannot hold the folded numbers. */
 function foldWeights(
   { conv, steps }: Chain,
   values: Numbers,

@@ -1,11 +1,12 @@
-// What a file of an older operator set lacks: operators are written as others, and what no other says is refused.
+// Writes operators that an older operator set lacks as other operators, and refuses operators without such a form.
 import { type AnyNode, expandAttentions, type Graph, isNode, MpError, prepareGraph } from "@mp/graph";
 import { OPSET_VERSION } from "../model.js";
 import { quote } from "../problem.js";
+import { castToEighth } from "../write/cast-to-eighth.js";
 import type { LowerNode, NodeWriter } from "../write/lowering.js";
 import { averagePoolAttributes } from "../write/pooling.js";
 
-/** The operator sets that can be written, each with the IR version that was released with it. */
+/** The operator sets that can be written, each with the IR version that ONNX released with it. */
 export const IR_VERSIONS: Readonly<Record<number, number>> = {
   18: 8,
   19: 9,
@@ -17,13 +18,17 @@ export const IR_VERSIONS: Readonly<Record<number, number>> = {
 
 /** Rewrites the graph so that the operator set can express each node. @throws MP_UNSUPPORTED naming the node */
 export function graphOfOpset(graph: Graph, opset: number): Graph {
-  if (opset === OPSET_VERSION) return graph;
+  if (opset === OPSET_VERSION) return expandAttentions(graph, hasAddedMask);
   const expanded = prepareGraph(expandAttentions(graph));
   expectWritable(expanded, opset);
   return expanded;
 }
 
-/** The first operator set, from 18, that has this form of the node. */
+/** Whether a mask is added to the scores. ONNX Runtime's kernel takes the lowest number in it for -∞. */
+const hasAddedMask = ({ op, inputs: [, , , mask] }: AnyNode): boolean =>
+  op === "Attention" && mask !== undefined && mask.dtype !== "bool";
+
+/** The first operator set, at least 18, that has the node's operator with these dtypes and attributes. */
 function neededOpset(node: AnyNode): number {
   const { inputs, outputs } = node;
   const dtypes = [...inputs, ...outputs].map(({ dtype }) => dtype);
@@ -31,7 +36,7 @@ function neededOpset(node: AnyNode): number {
   if (isNode(node, "AveragePool") && node.attributes.dilations.some((dilation) => dilation > 1)) return 19;
   if (isNode(node, "IsInf") && dtypes[0] !== "f32") return 20;
   if ((isNode(node, "ReduceMax") || isNode(node, "ReduceMin")) && dtypes[0] === "bool") return 20;
-  // Few operators have it in 18: matrices and what is elementwise, but no convolutions and pools.
+  // In opset 18 few operators have bf16: matrix and elementwise ones, but no convolutions and pools.
   const movesBf16 = isNode(node, "Cast") || isNode(node, "Constant");
   return dtypes.includes("bf16") && !movesBf16 ? 22 : 18;
 }
@@ -49,7 +54,10 @@ function expectWritable({ nodes }: Graph, opset: number): void {
   }
 }
 
-/** Writes ops that are newer than the operator set as older ones, which compute in f32. */
+/**
+ * Writes ops that `opset` lacks as older ops, which compute in f32, and casts to f8 so that engines agree on what
+ * overflows.
+ */
 export function lowerForOpset(opset: number): LowerNode {
   return (node, operands, writer, standard) => {
     const [x = "", scale = ""] = operands;
@@ -65,7 +73,9 @@ export function lowerForOpset(opset: number): LowerNode {
       const axes = Array.from({ length: rank - first }, (_, index) => first + index);
       return [writer.one("Mul", [narrow(rmsNormalize(wide(x), axes, epsilon, writer)), scale])];
     }
-    // Dilations of 1 go without saying.
+    const eighth = isNode(node, "Cast") ? castToEighth(node, operands, writer) : undefined;
+    if (eighth !== undefined) return eighth;
+    // Before opset 19, AveragePool has no dilations; here they are all 1.
     if (isNode(node, "AveragePool") && opset < 19) {
       const { dilations: _ones, ...attributes } = averagePoolAttributes(node);
       return writer.emit("AveragePool", operands, attributes);

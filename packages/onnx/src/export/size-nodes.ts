@@ -7,12 +7,12 @@ import type { OpenSize } from "./export-options.js";
 import type { Extent } from "./extent.js";
 import type { CountedTable } from "./size-tables.js";
 
-/** Collects nodes that read sizes at run time, with their initializers; they belong before all other nodes. */
+/** Collects nodes that read sizes at run time, and their initializers; the nodes must precede all others. */
 export class SizeNodes {
   readonly nodes: OnnxNode[] = [];
   readonly initializers: OnnxInitializer[] = [];
   readonly #open: readonly OpenSize[];
-  /** Name of each value that was made, by a description of its content. */
+  /** Names of the values that these nodes compute, by a description of the content, to share equal values. */
   readonly #made = new Map<string, string>();
 
   /** Prefix of all new names; no existing name begins with it. */
@@ -25,7 +25,7 @@ export class SizeNodes {
     this.#prefix = prefix;
   }
 
-  /** Adds an i64 list with these elements. @returns its name */
+  /** Adds an i64 list with these elements. @returns the name of the list */
   list(parts: readonly (number | Extent)[]): string {
     const numbers = parts.filter((part) => typeof part === "number");
     if (numbers.length === parts.length) return this.#numbers(numbers);
@@ -37,13 +37,13 @@ export class SizeNodes {
     });
   }
 
-  /** Adds the extent as a scalar. @returns its name */
+  /** Adds the extent as a scalar. @returns the name of the scalar */
   scalar(extent: Extent, dtype: "i32" | "i64"): string {
     const wide = this.#emit("Squeeze", [this.#extent(extent)]);
     return dtype === "i64" ? wide : this.#emit("Cast", [wide], castAttributes(dtype));
   }
 
-  /** Computes a table at run time. @returns the node that replaces the constant; `parts` is its shape */
+  /** Computes a constant table of shape `parts` at run time. @returns a node that replaces `node` */
   table(node: OnnxNode, { base, counted }: CountedTable, parts: readonly (number | Extent)[]): OnnxNode {
     const { value: _left, ...attributes } = node.attributes;
     const last = (opType: string, inputs: readonly string[]): OnnxNode => ({
@@ -63,7 +63,7 @@ export class SizeNodes {
     return last("Expand", [sum, this.list(parts)]);
   }
 
-  /** Adds 0, 1, … up to the extent, shaped to lie along the axis `fromEnd` from the end. */
+  /** Adds the indices from 0 up to the extent, along the axis that is the `fromEnd`-th from the end. */
   #index(extent: Extent, fromEnd: number): string {
     const count = this.scalar(extent, "i64");
     const [zero, one] = [0n, 1n].map((value) =>
@@ -90,7 +90,7 @@ export class SizeNodes {
     });
   }
 
-  /** Adds the extent as an i64 list of one element. @returns its name */
+  /** Adds the extent as an i64 list of one element. @returns the name of the list */
   #extent({ sizes, factor }: Extent): string {
     const names = sizes.map((size) => this.#size(size));
     if (factor !== 1) names.push(this.#numbers([factor]));
@@ -121,7 +121,7 @@ export class SizeNodes {
   }
 }
 
-/** A tensor whose elements are all equal as a scalar, which broadcasts alike; any other tensor unchanged. */
+/** Turns a tensor of equal elements into a scalar, which broadcasts; returns any other tensor unchanged. */
 function narrowest(tensor: HostTensor): HostTensor {
   const { dtype, data } = tensor;
   return holdsOneNumber(tensor) ? ({ dtype, shape: [], data: data.slice(0, 1) } as HostTensor) : tensor;

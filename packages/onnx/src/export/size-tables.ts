@@ -1,31 +1,31 @@
-// Tables of a dynamic size, such as arange(batch): what does not change along the axis, or counts along it in steps that
-// are the same at every traced size, is computed from the size at run time.
+// Tables of a dynamic size, such as arange(batch). Elements that stay the same along an open axis, or grow
+// along it by a step that is the same at every traced size, are computed from the size at run time.
 import { type DType, elementCount, type HostTensor, type Shape, stridesOf } from "@mp/graph";
 import { literals } from "../literals.js";
 
 /** The part of a table that grows linearly along an open axis. */
 export interface CountedAxis {
   readonly axis: number;
-  /** The increment at each place of the base; 0 where nothing changes along the axis. */
+  /** How much each element of the base grows per index along the axis; 0 for elements that stay the same. */
   readonly step: HostTensor;
 }
 
-/** A table with open sizes: base + Σ (index along an axis · that axis' step). */
+/** A table with open sizes. An element is its base + Σ (index along a counted axis · step of that axis). */
 export interface CountedTable {
-  /** The table at index 0 of each open axis, which has size 1 here. */
+  /** The elements at index 0 of all open axes; these axes have size 1 here. */
   readonly base: HostTensor;
   /** The open axes along which the elements change. */
   readonly counted: readonly CountedAxis[];
 }
 
-/** Integers below this bound, and their sums, are exact in f32. */
+/** Below this bound, integers and their sums are exact in f32. */
 const EXACT = 2 ** 24;
 
 type Numbers = ArrayLike<number | bigint>;
 
 /**
- * Finds the rule of a table that was traced at several sizes of these axes; undefined if there is none. Elements that
- * are not integers may only repeat.
+ * Finds the rule of a table from its traces at several sizes of `axes`; undefined if there is none. A table
+ * with elements that are not integers must be constant along these axes.
  */
 export function tableRule(tables: readonly HostTensor[], axes: readonly number[]): CountedTable | undefined {
   const [first] = tables;
@@ -96,7 +96,7 @@ function elementIndex(shape: Shape, place: readonly number[]): number {
   return stridesOf(shape).reduce((offset, stride, axis) => offset + stride * (place[axis] ?? 0), 0);
 }
 
-/** Every place of a shape, the last axis changing fastest. */
+/** The indices of all elements of a shape; the last axis changes fastest. */
 function allPlaces(shape: Shape): readonly (readonly number[])[] {
   const strides = stridesOf(shape);
   return Array.from({ length: elementCount(shape, "a table") }, (_, index) =>

@@ -9,7 +9,7 @@ import {
 } from "@mp/graph";
 import { quote } from "../problem.js";
 
-/** Rounds the parameters to the dtype of the file. @throws MP_OUT_OF_RANGE for a number that becomes infinite */
+/** Rounds f32 parameters to the file's dtype. @throws MP_OUT_OF_RANGE for a number that becomes infinite */
 export function narrowWeights(params: Tree<HostTensor>, dtype: "f32" | "f16" | "bf16"): Tree<HostTensor> {
   if (dtype === "f32") return params;
   return mapTree(

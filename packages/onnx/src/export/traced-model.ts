@@ -28,7 +28,7 @@ export interface ExportContext<S> {
   readonly modelState: Traced<S>;
 }
 
-/** A function to export; it takes parameters, the inputs by name, and a context. */
+/** A function to export; it takes the parameters, the inputs by name, and a context. */
 export type ExportFunction<P, S, I> = (
   params: Traced<P>,
   inputs: { readonly [K in keyof I]: Tensor },
@@ -36,7 +36,7 @@ export type ExportFunction<P, S, I> = (
 ) => TensorTree;
 
 /**
- * A layer to export. It takes its only input as a tensor, or several by name; a model of `fromOnnx` gets its inputs
+ * A layer to export. `input` is a tensor, or several tensors by name; a model of `fromOnnx` gets its inputs
  * under their names in the file. A layer with `initState` returns its outputs and the next statistics.
  */
 export interface ExportLayer {
@@ -44,7 +44,7 @@ export interface ExportLayer {
   initState?(): unknown;
 }
 
-/** A function or layer with any types. */
+/** A function or layer to export, with any types of parameters, inputs and statistics. */
 export type AnyExported = ExportFunction<never, never, never> | ExportLayer;
 
 export interface Weights {
@@ -52,7 +52,7 @@ export interface Weights {
   readonly state: Tree<HostTensor>;
 }
 
-/** A traced model. The weights are the last inputs of the graph, after the model's own. */
+/** A traced model. The last inputs of the graph are the weights; the inputs of the model come before. */
 export interface TracedModel {
   readonly graph: Graph;
   readonly weights: readonly HostTensor[];
@@ -72,7 +72,7 @@ export function traceModel(
   const tensors: HostTensor[] = [];
   const paths: string[] = [];
   const file = fileNames.get(model);
-  /** Declares each leaf of a tree as an input. @returns the tree with the inputs' indices in place of leaves */
+  /** Declares each leaf of a tree as an input. @returns a tree with the indices of the inputs as leaves */
   const declare = (
     tree: Tree<HostTensor>,
     group: string,
@@ -100,7 +100,7 @@ export function traceModel(
   const { graph } = traceInto(declared, (given) => {
     const [params, state] = places.map((tree) => mapTree(tree, isPlace, (at) => given[at] as Tensor));
     const values = Object.fromEntries([...inputs.keys()].map((name, at) => [name, given[at] as Tensor]));
-    // The model is no argument: trees among the arguments are rebuilt.
+    // The model is not an argument, because trees among the arguments are rebuilt.
     const run = autocast(
       (params: unknown, values: Readonly<Record<string, Tensor>>, modelState: unknown) =>
         runModel(model, params, values, { training: false, key: key(0), modelState: modelState as never }),
@@ -113,7 +113,7 @@ export function traceModel(
   expectOutputs(graph, inputs);
   for (const { name } of graph.outputs) names.add(name);
   const given = new Set(graph.outputs.map(({ name }) => name));
-  // What a model gives is asked for by its name; parameters yield.
+  // Outputs are read by name, so a parameter with the name of an output gets another.
   const named = graph.inputs.map((input, at) =>
     given.has(input.name)
       ? { ...input, name: freeName(paths[at - inputs.size] ?? input.name, names) }
@@ -122,7 +122,7 @@ export function traceModel(
   return { graph: { ...graph, inputs: named }, weights: tensors };
 }
 
-/** The wanted name, with a number if it is taken. */
+/** Returns the wanted name, with a number appended if the name is taken, and claims it. */
 export function freeName(wanted: string, taken: Set<string>): string {
   let name = wanted;
   for (let count = 1; taken.has(name); count++) name = `${wanted}~${count}`;
@@ -130,7 +130,7 @@ export function freeName(wanted: string, taken: Set<string>): string {
   return name;
 }
 
-/** @throws MP_INVALID_ARGUMENT for a model without outputs, and for an output with the name of an input */
+/** @throws MP_INVALID_ARGUMENT for a model without outputs, and for an output named like an input */
 function expectOutputs({ outputs }: Graph, inputs: Inputs): void {
   if (outputs.length === 0) invalid("the model gives no tensor");
   const both = outputs.find(({ name }) => inputs.has(name));

@@ -1,7 +1,7 @@
 import { type Graph, isNode } from "@mp/graph";
 import { invalid, type OpenSize } from "./export-options.js";
 
-/** The size of each dynamic axis in one trace, by the axis' name. */
+/** The open sizes of one trace, by name. */
 export type Sizes = ReadonlyMap<string, number>;
 
 const TRACES = 3;
@@ -9,15 +9,16 @@ const MOST_NAMES = 8;
 
 const isFree = ({ terms }: OpenSize): boolean => terms.length === 1;
 
-/** Adds the sizes that are sums to the free ones. */
+/** Adds to the free sizes the open sizes that are sums of them. */
 const withSums = (open: readonly OpenSize[], free: Sizes): Sizes =>
   new Map(
     open.map(({ name, terms }) => [name, terms.reduce((sum, term) => sum + (free.get(term) ?? NaN), 0)]),
   );
 
 /**
- * The sizes of each trace, by name; a single trace without sizes if no axis is open. Free sizes are multiples of the
- * given ones. None is 1, because shapes broadcast, and none is in `taken`: equal numbers must have the same cause.
+ * Chooses the sizes of each trace; a single trace without sizes if no axis is open. Free sizes are multiples of the
+ * given ones. No size is 1, because shapes broadcast. No size is in `taken` or occurs twice among the traces, so that
+ * an equal number in a trace must come from that size.
  * @throws MP_INVALID_ARGUMENT for too many names
  */
 export function traceSizes(open: readonly OpenSize[], taken: ReadonlySet<number>): readonly Sizes[] {
@@ -25,7 +26,7 @@ export function traceSizes(open: readonly OpenSize[], taken: ReadonlySet<number>
   if (open.length > MOST_NAMES) invalid(`at most ${MOST_NAMES} names of dynamic axes, got ${open.length}`);
   const used = new Set(taken);
   const unusedSize = ({ size }: OpenSize): number => {
-    // The smallest, for the least work.
+    // Takes the smallest unused multiple, which costs least to trace.
     let traced = 2 * size;
     while (used.has(traced)) traced += size;
     used.add(traced);
@@ -43,9 +44,9 @@ export function traceSizes(open: readonly OpenSize[], taken: ReadonlySet<number>
 }
 
 /**
- * Further sizes to compare: those of the first trace with one name changed at a time, to a size that is no multiple
- * of the given one and, if all traced sizes have the same parity, of the other parity. They reveal paddings that
- * follow from a stride and are equal at all multiples of it. A model need not accept them.
+ * Further traces to compare. Each changes one free size of the first trace to one that is not a multiple of
+ * the given size. If all traced sizes have one parity, the new one has the other. Such sizes reveal paddings
+ * that follow from a stride and are equal at all multiples of it. A model need not accept them.
  */
 export function unevenSizes(
   open: readonly OpenSize[],
@@ -69,11 +70,11 @@ export function unevenSizes(
   });
 }
 
-/** The sizes with 1 for each free one. */
+/** The open sizes with 1 for every free size. */
 export const smallestSizes = (open: readonly OpenSize[]): Sizes =>
   withSums(open, new Map(open.map(({ name }) => [name, 1])));
 
-/** All sizes in the shapes of a graph's values, also in loops. */
+/** All sizes that occur in the shapes of a graph's values, including values in loops. */
 export function sizesIn(graph: Graph): ReadonlySet<number> {
   const inputs = graph.inputs.map(({ value }) => value);
   const made = graph.nodes.flatMap(({ outputs }) => outputs);

@@ -6,7 +6,7 @@ import type { NodeReader, NodeResult, ReaderTable, ReadNode } from "./node/node-
 
 const DOUBLE = 11;
 
-/** The stages that `qk_matmul_output_mode` selects, by its number. */
+/** The stage that each value of `qk_matmul_output_mode` selects, by index. */
 const STAGES: readonly ScoreStage[] = ["product", "capped", "masked", "softmax"];
 
 /** Splits [batch, time, heads · size] into [batch, heads, time, size]. */
@@ -24,7 +24,7 @@ function mergeHeads(reader: NodeReader, y: Value): Value {
   return reader.emitOne("Reshape", [inTime], { shape: [batch, time, heads * size] });
 }
 
-/** Queries, keys and values, split into heads. Cached keys and values are put before the new ones. */
+/** Reads queries, keys and values, split into heads, with cached keys and values before the new ones. */
 function readOperands(reader: NodeReader): {
   readonly hasHeads: boolean;
   readonly all: readonly [Value, Value, Value];
@@ -44,11 +44,11 @@ function readOperands(reader: NodeReader): {
 
 interface ReadMask {
   readonly mask: Value | undefined;
-  /** Whether the Attention op itself still has to hide later keys. */
+  /** Whether the Attention op still has to hide later keys, because the mask does not. */
   readonly isCausal: boolean;
 }
 
-/** Combines the node's mask, lengths, window and causality into one mask. A mask that comes alone stays as it is. */
+/** Combines the node's mask, lengths, window and causality into one mask. A mask alone stays as it is. */
 function readMask(reader: NodeReader, query: Value, key: Value): ReadMask {
   const [left, right] = [reader.int("left_window_size", -1), reader.int("right_window_size", -1)];
   const isCausal = reader.int("is_causal", 0) === 1;

@@ -4,7 +4,7 @@ import { remainder } from "./compositions/remainder.js";
 import { same } from "./node/composition.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** Joins all operands by a binary op, from the left: ONNX allows any number of them, the graph two. */
+/** Joins the operands from left to right by a binary op, because ONNX allows any number of operands, and graphs two. */
 export function foldOperands(reader: NodeReader, op: "Min" | "Max" | "Add"): Value {
   let value = reader.operand(0);
   if (reader.operandCount === 1) return reader.emitOne("Identity", [value], {});

@@ -1,7 +1,7 @@
 import { toNumbers } from "../numbers.js";
 import type { NodeResult, ReadNode } from "./node/node-reader.js";
 
-/** Emits the nodes of the branch that a known condition selects; the other branch is not read. */
+/** Emits the nodes of the branch that a constant condition selects; the other branch is not read. */
 export const branch: ReadNode = (reader) => {
   const condition = reader.constant(0);
   if (condition?.data.length !== 1) return reader.unsupported("has a condition of more than one element");

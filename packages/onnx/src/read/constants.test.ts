@@ -1,4 +1,4 @@
-// Numbers that a model has as data and the graph as attributes, or as they are.
+// Constants of a model that become attributes of the graph, and others that stay constants.
 import { type HostTensor, printGraph, tensor } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ describe("reading constants", () => {
     ];
     const clip = of("Clip", {}, ["x", "low_cast", "high_cast"]);
     expect(text(...bound(0, "low"), ...bound(6, "high"), clip)).toContain("Clip(%0) {min=0 max=6}");
-    // A cast like a parameter needs its dtype alone too; the parameter itself is not folded.
+    // CastLike needs only the parameter's dtype; the parameter itself is not folded.
     const w = { name: "w", tensor: tensor(Float32Array.of(1, 2)) };
     const weighted = reading({
       inputs: [f32("x", 2)],

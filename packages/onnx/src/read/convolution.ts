@@ -11,13 +11,13 @@ import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
 export const AUTO_PADS = ["NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"] as const;
 
-/** The side that gets the larger padding where the total is odd. */
+/** The end of the axis that gets the larger pad where the total padding is odd. */
 export const oddSide = (auto: (typeof AUTO_PADS)[number]): "begin" | "end" =>
   auto === "SAME_UPPER" ? "end" : "begin";
 
 interface ReadConvolution {
   readonly operands: readonly Value[];
-  /** The shape of x. */
+  /** Sizes of the spatial axes of x. */
   readonly sizes: Shape;
   readonly kernel: Shape;
   readonly group: number;

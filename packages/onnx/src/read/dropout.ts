@@ -2,20 +2,20 @@ import { tensor } from "@mp/graph";
 import { mul, where } from "@mp/graph/ops";
 import type { NodeReader, NodeResult, ReadNode } from "./node/node-reader.js";
 
-/** ONNX's default rate. */
+/** The dropout rate if the node gives none. */
 const DEFAULT_RATE = 0.5;
 
-/** The rate: an attribute before opset 12, an operand since. */
+/** The dropout rate: an attribute before opset 12, an operand since. */
 function dropRate(reader: NodeReader): number {
   if (reader.hasAttribute("ratio")) return reader.float("ratio");
   return reader.number(1, "the rate") ?? DEFAULT_RATE;
 }
 
-/** Whether the rate is 0, so that even training drops nothing. */
+/** Whether the dropout rate is 0, so that nothing is dropped in training either. */
 const keepsAll = (reader: NodeReader): boolean =>
   (reader.isGiven(1) ? reader.number(1, "the rate") : DEFAULT_RATE) === 0;
 
-/** Drops values only in a model that is read for training, as `fromOnnx` does; the step's key gives the masks. */
+/** Drops values only if the model is read for training, as by `fromOnnx`; the mask is then an input. */
 export const dropout: ReadNode = (reader) => {
   if (reader.hasAttribute("seed")) reader.int("seed");
   for (const index of [1, 2]) if (reader.isGiven(index)) reader.type(index);

@@ -1,5 +1,5 @@
-// Exporters compute shapes in the graph: Shape, Gather, Concat, Reshape. Sizes are known here, so whatever depends on
-// nothing but small constants is evaluated while reading, by the oracle.
+// Exporters compute shapes in the graph: Shape, Gather, Concat, Reshape. Sizes are known here, so nodes that
+// depend only on small constants are evaluated while reading, by the reference implementation.
 import { elementCount, GraphBuilder, type HostTensor, MpError, type Value, zeros } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import { literals } from "../literals.js";
@@ -10,13 +10,13 @@ import { ValueTable } from "./node/value-table.js";
 
 const MAX_ELEMENTS = 256;
 
-/** Number of elements that reading one model may evaluate, so that a short file cannot demand much. */
+/** Largest number of elements that reading one model may evaluate, so that a short file cannot demand much. */
 export const FOLD_BUDGET: number = 2 ** 20;
 
-/** Index of the operand whose dtype alone is read, by op; its values need not be known. */
+/** Ops that read only an operand's dtype, with the operand's index. The operand's values may be unknown. */
 const DTYPE_ONLY: Readonly<Record<string, number>> = { CastLike: 1 };
 
-/** Nodes that make or read sequences, or draw random numbers. */
+/** Ops that make or read sequences, or draw random numbers. */
 const NOT_FOLDED: ReadonlySet<string> = new Set([
   "SplitToSequence",
   "SequenceConstruct",
@@ -25,7 +25,7 @@ const NOT_FOLDED: ReadonlySet<string> = new Set([
   "RandomUniformLike",
 ]);
 
-/** Evaluates a node whose operands are all known, and small unless `isAnySize`; undefined for any other node. */
+/** Evaluates a node whose operands are constants, and small unless `isAnySize`; undefined for other nodes. */
 export function foldNode(
   node: OnnxNode,
   version: number,
@@ -72,7 +72,7 @@ function constant(result: NodeResult, tensors: Readonly<Record<string, HostTenso
   return literals(toNumbers(tensor), "i64", tensor.shape);
 }
 
-/** Evaluates a graph; undefined if that fails, as for an index out of range, which is left to the engine. */
+/** Evaluates a graph; undefined if that fails, as for an index out of range, which the engine will report. */
 function evaluateOrNot(graph: Parameters<typeof evaluate>[0]): ReturnType<typeof evaluate> | undefined {
   try {
     return evaluate(graph, {});

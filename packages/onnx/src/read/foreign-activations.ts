@@ -1,4 +1,4 @@
-// ONNX's functions of each element that are compositions of others, by the formulas of its specification.
+// ONNX's elementwise functions that are compositions of others, by the formulas of ONNX's specification.
 import { isFloat, type Tensor } from "@mp/graph";
 import {
   abs,
@@ -28,8 +28,8 @@ import { hardSigmoid, softsign, thresholdedRelu } from "./node/formulas.js";
 import type { ReadNode } from "./node/node-reader.js";
 
 /**
- * Reads an elementwise function, which computes in its operand's dtype as ONNX's function bodies do. `defaults` are
- * its float attributes, in the order of the function's arguments.
+ * Reads an elementwise function, which computes in the operand's dtype as ONNX's function bodies do.
+ * `defaults` has the defaults of the node's float attributes, in the order of the arguments of `fn`.
  */
 const elementwise =
   (
@@ -51,7 +51,7 @@ const swish = (x: Tensor, alpha: number): Tensor => mul(x, sigmoid(mul(x, alpha)
 const shrink = (x: Tensor, lambd: number, bias: number): Tensor =>
   where(greater(x, lambd), sub(x, bias), where(greater(-lambd, x), add(x, bias), 0));
 
-/** log(x + √(x² + 1)), computed on |x| because it cancels for negative numbers. */
+/** log(x + √(x² + 1)), computed for |x|, because the sum cancels for negative x. */
 function asinh(x: Tensor): Tensor {
   const size = abs(x);
   const value = log(add(size, sqrt(add(square(size), 1))));

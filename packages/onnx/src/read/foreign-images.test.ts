@@ -1,4 +1,4 @@
-// Models of one node each, against what onnx.reference makes of the same node: core's fixture has its numbers.
+// Compares models of one node with onnx.reference, whose results are in core's fixture.
 import { readFileSync } from "node:fs";
 import { type HostTensor, tensor } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";

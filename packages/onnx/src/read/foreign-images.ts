@@ -1,4 +1,4 @@
-// ONNX's operators for pictures that are functions of others in core.
+// ONNX's operators for pictures that are compositions of the graph's operators.
 import {
   depthToSpace,
   globalAveragePool,

@@ -1,4 +1,4 @@
-// ONNX's reductions and normalizations that are compositions of others.
+// ONNX's reductions and normalizations that are compositions of other operators.
 import type { Tensor } from "@mp/graph";
 import {
   abs,
@@ -24,7 +24,7 @@ import { composition } from "./node/composition.js";
 import type { ReadNode } from "./node/node-reader.js";
 import { poolingWindow } from "./pooling.js";
 
-/** Divides by the norm; 0 where the norm is 0. */
+/** Divides x by its norm; 0 where the norm is 0. */
 const normalize = (x: Tensor, norm: Tensor): Tensor => where(equal(norm, 0), 0, div(x, norm));
 
 export const reductionReaders: Readonly<Record<string, ReadNode>> = {

@@ -1,4 +1,4 @@
-// ONNX ops that the vocabulary says in other words. Only what exporters write around the ops that it has; the rest
+// ONNX ops that the graph expresses by others. Reads only ops that exporters write around those of the graph; the rest
 // of ONNX is refused.
 import { elementCount, type HostTensor } from "@mp/graph";
 import { cast, greaterOrEqual, lessOrEqual, range, reshape, sub, where } from "@mp/graph/ops";
@@ -8,7 +8,7 @@ import { dropout } from "./dropout.js";
 import type { ReadNode } from "./node/node-reader.js";
 import { castTo } from "./unary.js";
 
-/** Zero on one side of a diagonal of the last two axes; `k` counts diagonals to the right of the main one. */
+/** Zeroes one side of a diagonal in the last two axes, `k` to the right of the main diagonal. */
 const triangle: ReadNode = (reader) => {
   const [k = 0] = reader.integers(1) ?? [];
   const isUpper = reader.int("upper", 1) !== 0;
@@ -18,7 +18,7 @@ const triangle: ReadNode = (reader) => {
   return reader.compose([x], (values) => {
     const distance = sub(range(0, columns), reshape(range(0, rows), [rows, 1]));
     const isKept = isUpper ? greaterOrEqual(distance, k) : lessOrEqual(distance, k);
-    // A bool has no zero of its own to choose.
+    // `where` takes no number for a bool, so this selects in i32.
     if (values.dtype === "bool") return cast(where(isKept, cast(values, "i32"), 0), "bool");
     return where(isKept, values, 0);
   });

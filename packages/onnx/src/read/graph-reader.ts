@@ -37,24 +37,24 @@ import { findReader } from "./readers.js";
 const NOT_READ =
   "is not read; export the model with operators of docs/onnx-operators.md in its place, or compute what it gives outside the model";
 
-/** Reads the graph of one model, or a body in it; for a single use. */
+/** Reads the graph of a model, or one body in it; use a new reader for each. */
 export class GraphReader {
   readonly #model: OnnxModel;
   readonly #options: InnerReadOptions;
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #builder = new GraphBuilder();
   readonly #values: ValueTable;
-  /** New names of nodes that this package wrote, by the names they were written with. */
+  /** New names of the nodes that this package wrote, by the name in the file. */
   readonly #names = new Map<string, string>();
-  /** The initializers of floats in the order of the file, then the Constant nodes of floats with dimensions. */
+  /** Roles of float initializers, in file order, then of float Constant nodes that are not scalars. */
   readonly roles: InitializerRole[];
   readonly #byStructure: InitializerRoles;
   readonly #foldBudget: { left: number };
   readonly #isBody: boolean;
-  /** The random numbers that are inputs, by the names of the inputs. */
+  /** The random numbers that the graph takes as inputs, by input name. */
   readonly draws: Map<string, Draw> = new Map();
 
-  /** @param around the reader of the surrounding graph, for a body */
+  /** @param around the reader of the surrounding graph, if this one reads a body */
   constructor(model: OnnxModel, options: InnerReadOptions, around?: GraphReader) {
     this.#model = model;
     this.#options = options;
@@ -78,7 +78,7 @@ export class GraphReader {
     for (const input of graph.inputs) if (!this.#values.has(input.name)) this.#input(input);
     for (const node of graph.nodes) this.#node(node);
     const outputs = graph.outputs.map((output) => this.#output(output));
-    // Not through `finish`, whose record would sort outputs named by numbers.
+    // `finish` takes a record, which would sort outputs whose names are integers.
     return Object.freeze({ ...this.#builder.finish({}), outputs: Object.freeze(outputs) });
   }
 
@@ -120,7 +120,7 @@ export class GraphReader {
     return { graph: read, captured: this.#values.captures, known };
   }
 
-  /** Decides whether an initializer, or a Constant node that could be one, is a parameter, and records why. */
+  /** Decides whether an initializer or Constant node is a parameter, and records the reason. */
   #isTrained(
     name: string,
     tensor: HostTensor,
@@ -131,11 +131,11 @@ export class GraphReader {
     return role.isParameter;
   }
 
-  /** Decides about a Constant node. Constants that this package wrote stay constants. */
+  /** Decides whether a Constant node is a parameter. Constants that this package wrote stay constants. */
   #isTrainedConstant(name: string, tensor: HostTensor, node: OnnxNode, isVerbatim: boolean): boolean {
     const isHelper = node.metadata[HELPER_KEY] !== undefined;
     if (node.opType !== "Constant" || node.domain !== "" || isHelper) return false;
-    // Exporters write the numbers of every formula as scalars.
+    // Scalars are numbers in formulas, as exporters write them.
     if (!isFloat(tensor.dtype) || tensor.shape.length === 0) return false;
     const written = { name, isParameter: false, reason: "a constant of the graph that was written" };
     return this.#isTrained(name, tensor, isVerbatim ? written : undefined);
@@ -179,7 +179,7 @@ export class GraphReader {
       const isOfShape = sameShape(declared ?? value.shape, value.shape);
       const message = `output ${quote(name)} is declared ${type.elementType}[${declared ?? ""}] and is ${formatType(value)}`;
       if (type.elementType !== value.dtype) refuse("invalid-field", message, { value: name });
-      // Tools that cut or change a model leave the old shape; ONNX Runtime warns of it too.
+      // Tools that cut or change a model may leave an outdated shape; ONNX Runtime warns of it too.
       if (!isOfShape)
         this.#options.onWarning?.({ type: "data", message: `onnx: ${message}`, details: { name } });
     }
@@ -270,7 +270,7 @@ export class GraphReader {
   }
 }
 
-/** The number before rounding, from the node's metadata; undefined if it does not round to the tensor. */
+/** The number before rounding, from a Constant's metadata; undefined if it does not round to the tensor. */
 function readLiteral({ metadata }: OnnxNode, tensor: HostTensor): number | undefined {
   const text = metadata[LITERAL_KEY];
   if (text === undefined || tensor.shape.length > 0) return undefined;

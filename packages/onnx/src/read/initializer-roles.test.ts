@@ -86,7 +86,7 @@ describe("warnings", () => {
     expect(warningsOf({ temperature: gain }, nodes)).toEqual([
       'onnx: not trained: "temperature" (a single number, factor of Mul "y"); to train one, pass isParameter: (name, _, byDefault) => byDefault.isParameter || name === "temperature"',
     ]);
-    // PyTorch's names are those of its modules; numbers of a formula have names of the exporter's.
+    // PyTorch names parameters by their modules; the exporter generates names for the constants of formulas.
     expect(warningsOf({ temperature: gain }, nodes, "pytorch")).toEqual([]);
     expect(warningsOf({ val_3: gain }, [node("Mul", "x val_3", "y")])).toEqual([]);
   });
@@ -194,7 +194,7 @@ describe("which initializers are parameters", () => {
     expect(added(ramp(6, 6))).toBe('parameter: added by Add "y"');
     expect(added(table(6, 6, () => 0))).toBe('parameter: added by Add "y"');
     expect(multiplied(ramp(6, 6))).toBe('parameter: factor of Mul "y"');
-    // A bias of 0 and 1 is no mask, nor are the ones that a gain starts with.
+    // A bias of zeros and ones is not a mask, nor is a gain that begins as ones.
     expect(added(tensor(Float32Array.of(0, 1, 0, 1, 0, 1)))).toMatch(/^parameter/);
     expect(multiplied(tensor(new Float32Array(6).fill(1)))).toMatch(/^parameter/);
   });
@@ -356,7 +356,7 @@ describe("which initializers are parameters", () => {
     ]);
     const trained = readGraph(model, { isParameter: () => true });
     expect(Object.values(trained.parameters)).toEqual([ramp(6, 6)]);
-    // Without origins nothing says that the file was written here.
+    // Without origins nothing shows that this package wrote the file.
     const bare = readGraph(writeGraph(builder.finish({ y }), { origins: false }));
     expect(Object.values(bare.parameters)).toEqual([ramp(6, 6)]);
   });

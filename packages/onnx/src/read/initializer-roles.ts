@@ -1,28 +1,28 @@
-// Decides which initializers of a foreign model, and equivalent Constant nodes, are trained. A file does not say:
-// weights, running statistics, masks and tables of angles are all initializers, and exporters rename them. So each is
-// followed to the operators that read it, through whatever only moves it or computes from constants, and what it does
-// there decides; what is added to or multiplied with values may be a table that no optimizer should touch, and there
-// its elements decide.
+// Decides which initializers of a foreign model, and equivalent Constant nodes, are trained. A file does not say this.
+// Weights, running statistics, masks and tables of angles are all initializers, and exporters rename them. So each is
+// followed to the operators that read it, through nodes that only move it or compute from constants, and its use there
+// decides. If it is added to values or multiplied with them, it may be a table that no optimizer should touch; then its
+// elements decide.
 import { elementCount, type HostTensor, isFloat, OPS, opTable } from "@mp/graph";
 import { type OnnxGraph, type OnnxInitializer, type OnnxNode, onnxNode } from "../model.js";
 import { toNumbers } from "../numbers.js";
 import { quote } from "../problem.js";
 import { holdsOneNumber, isMask, isWaves } from "./table-values.js";
 
-/** The role of a float initializer, or of a Constant node of floats, and the reason for it. */
+/** The role of a float initializer, or of a float Constant node, and the reason for the role. */
 export interface InitializerRole {
   readonly name: string;
-  /** Whether it is a trained input of the graph; otherwise it is a constant. */
+  /** Whether the tensor is a trained input of the graph; otherwise it is a constant. */
   readonly isParameter: boolean;
-  /** For people to read: `weight of MatMul "/head/MatMul"`. */
+  /** Explains the role to people: `weight of MatMul "/head/MatMul"`. */
   readonly reason: string;
-  /** For a constant that may be a weight: what to tell the user, who can decide. */
+  /** A hint to the user, for a constant that may be a weight. */
   readonly doubt?: string;
-  /** The nodes that train it, if there are several: layers share it, or an exporter merged equal ones. */
+  /** The uses that train the tensor, if there are several: layers share it, or an exporter merged equal tensors. */
   readonly shared?: readonly string[];
 }
 
-/** The role by default, or as the caller's function decides. */
+/** Returns the default role, or the role that the caller's function `decide` chooses. */
 export function decideRole(
   name: string,
   tensor: HostTensor,
@@ -53,19 +53,19 @@ const doubtful = (reason: string, what: string, node: OnnxNode): Verdict => ({
   doubt: `${reason}, ${what} ${describeNode(node)}`,
 });
 
-/** Names that exporters generate for the numbers of a formula; in PyTorch's paths they are the last part. */
+/** Names that exporters generate for constants in formulas; in PyTorch's paths they are the last part. */
 const MADE_UP = /(^|[./])(val|_?lifted_tensor(_constant)?|_?tensor_constant|const(ant)?|onnx::\w*)_?\d*$/i;
 
-/** Ops that only move their first operand; other operands may come from anywhere. */
+/** Ops that only move the elements of their first operand; their other operands may be anything. */
 const MOVES: ReadonlySet<string> = new Set([
   ...OPS.filter((op) => op !== "Barrier" && ["view", "copies", "slices"].includes(opTable[op].moves ?? "")),
   "Cast", "CastLike", "Flatten", "Pad", "Dropout",
 ]); // biome-ignore format: one list
 
-/** The role of a recurrent op's first state: exporters write zeros, a learned state has different numbers. */
+/** The role of a recurrent op's first state. Exporters write zeros, so only a learned state has other values. */
 const STATE = "first state of";
 
-/** The role of each operand of an op; undefined for operands that are neither weights nor statistics. */
+/** The role of each operand of an op; undefined for operands that are never trained. */
 const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Conv: [undefined, "weight of", "bias of"],
   ConvTranspose: [undefined, "weight of", "bias of"],
@@ -91,7 +91,7 @@ const OPERANDS: Readonly<Record<string, readonly (string | undefined)[]>> = {
   Pow: [undefined, "exponent of"],
 };
 
-/** The role of every operand of an op that takes any number of them. */
+/** The role that every operand has, for the ops that take any number of operands. */
 const EVERY_OPERAND: Readonly<Record<string, string>> = {
   Sum: "added by",
   Mean: "part of",
@@ -99,16 +99,14 @@ const EVERY_OPERAND: Readonly<Record<string, string>> = {
   Einsum: "weight of",
 };
 
-/** The operators with an operand that may be a weight, and those that may move one. */
+/** The operators that may read a weight, or move its elements. */
 export const OPERATORS_WITH_ROLES: readonly string[] = [
   ...MOVES,
   ...Object.keys(OPERANDS),
   ...Object.keys(EVERY_OPERAND),
 ];
 
-/**
- * Operators for which the elements decide whether an operand is a weight, a computed table, or a number of a formula.
- */
+/** Operators whose operand may be a weight, a computed table, or a constant in a formula; the elements tell which. */
 const DECIDED_BY_VALUES: ReadonlySet<string> = new Set([
   "Gather", "GatherElements", "GatherND", "Add", "Sum", "Sub", "Mul", "Div", "Concat", "Where", "Mean",
   "Pow", "InstanceNormalization",
@@ -116,7 +114,7 @@ const DECIDED_BY_VALUES: ReadonlySet<string> = new Set([
 
 const PRODUCTS: ReadonlySet<string> = new Set(["MatMul", "Gemm", "Einsum", "Conv", "ConvTranspose"]);
 
-/** Depth limit of the walk from frequencies to cosines, which branches at every use; exporters write 4 or 5 nodes. */
+/** Longest path from frequencies to cosines, limited as the search branches at every use. Exporters write 4 or 5. */
 const MOST_STEPS = 8;
 
 const STATISTICS: Readonly<Record<string, string>> = { Sqrt: "variance", Reciprocal: "variance" };
@@ -126,15 +124,15 @@ export class InitializerRoles {
   readonly #makers = new Map<string, OnnxNode>();
   /** Values that depend on the model's inputs. */
   readonly #data = new Set<string>();
-  /** Values that depend only on integer inputs, such as positions. */
+  /** Values that depend on integer inputs and no others, such as positions. */
   readonly #counts = new Set<string>();
 
-  /** Initializers whose name no exporter generated for a number of a formula. */
+  /** Initializers whose names do not look generated (see `MADE_UP`). */
   readonly #given: ReadonlySet<string>;
-  /** Initializers with the name of a module's parameter or buffer. */
+  /** Initializers that are named like a module's parameter or buffer. */
   readonly #named: ReadonlySet<string>;
 
-  /** @param producer of the file: PyTorch keeps the names of modules' parameters, other exporters generate names */
+  /** @param producer of the file, since PyTorch keeps the names of parameters, and others may generate names */
   constructor(graph: OnnxGraph, producer: string) {
     const given = graph.initializers.map(({ name }) => name).filter((name) => !MADE_UP.test(name));
     this.#given = new Set(given);
@@ -166,7 +164,7 @@ export class InitializerRoles {
     }
   }
 
-  /** The role of an initializer: a float one is a parameter if any of its uses trains it. */
+  /** The role of an initializer: a parameter if it is float and any of its uses trains it. */
   of(name: string, tensor: HostTensor): Verdict {
     if (!isFloat(tensor.dtype)) return constantRole(`is ${tensor.dtype}`);
     const verdicts = [...this.#verdicts(name, tensor)];
@@ -194,7 +192,7 @@ export class InitializerRoles {
     }
   }
 
-  /** The verdict of one use; undefined if the use only moves the value or computes something else from it. */
+  /** The role that one use gives; undefined if the node only moves the elements or computes a constant from them. */
   #verdict({ node, index }: Use, tensor: HostTensor, root: string): Verdict | undefined {
     const { opType, inputs, outputs } = node;
     if (opType === "Cos" || opType === "Sin") return constantRole(`angles of ${opType}`);
@@ -239,7 +237,7 @@ export class InitializerRoles {
     return undefined;
   }
 
-  /** Recognizes ones and zeros in place of a missing scale and offset, or of those of a later group normalization. */
+  /** Recognizes a scale of ones or an offset of zeros. It replaces one that is absent or applied later. */
   #standIn(node: OnnxNode, index: number, tensor: HostTensor): Verdict | undefined {
     const neutral = index === 1 ? 1 : 0;
     if (!toNumbers(tensor).every((value) => value === neutral)) return undefined;
@@ -251,7 +249,7 @@ export class InitializerRoles {
     return doubtful(reason, index === 1 ? "scale of" : "bias of", node);
   }
 
-  /** Whether these values are only used to compute sines and cosines. */
+  /** Whether these values are used only to compute sines and cosines. */
   #makesAngles(names: readonly string[], depth = 0): boolean {
     const uses = names.flatMap((name) => this.#uses.get(name) ?? []);
     if (uses.length === 0 || depth > MOST_STEPS) return false;
@@ -263,7 +261,7 @@ export class InitializerRoles {
   }
 }
 
-/** A node, or for a loop the nodes of its body, with Identity nodes that pass its operands in and its results out. */
+/** The node, or for a loop its body's nodes, with Identity nodes that pass operands in and results out. */
 function withBodies(node: OnnxNode): readonly OnnxNode[] {
   const body = node.attributes["body"];
   if (body?.kind !== "graph") return [node];
@@ -279,7 +277,7 @@ function withBodies(node: OnnxNode): readonly OnnxNode[] {
   ];
 }
 
-/** The float tensor of a Constant node; integers are shapes and axes. */
+/** Lists the tensor of a Constant node if its dtype is a float; integer tensors hold shapes and axes. Else empty. */
 export function constantFloats({
   opType,
   domain,

@@ -26,7 +26,8 @@ function savedCount({ node, isVerbatim }: NodeReader): number {
 }
 
 /**
- * Reads a Scan. In ONNX each sequence and result has an axis and a direction; here axis 0 and one direction for all.
+ * Reads a Scan. In ONNX each sequence and result may have its own axis and direction; in graphs all have axis
+ * 0 and the same direction.
  */
 const scan: ReadNode = (reader) => {
   const { metadata } = reader.node;
@@ -76,7 +77,7 @@ const scan: ReadNode = (reader) => {
   });
 };
 
-/** Reads a Loop with a known number of steps as a scan; a sequence of integers replaces its counter. */
+/** Reads a Loop with a constant number of steps as a scan; a sequence of integers replaces the counter. */
 export const readLoop: ReadNode = (reader) => {
   const [trips] = reader.integers(0) ?? [];
   if (trips === undefined || trips < 1) return reader.unsupported("makes no known number of steps");
@@ -101,7 +102,7 @@ export const readLoop: ReadNode = (reader) => {
   const inputs = [...others.slice(0, carries), ...(counts ? [counter] : []), ...others.slice(carries)];
   const outputs: readonly GraphOutput[] = body.graph.outputs.slice(1);
   const graph: Graph = { ...body.graph, inputs, outputs };
-  // Not as a constant: a short file may ask for any number of steps.
+  // A constant would let a short file ask for any number of steps.
   const numbers = { start: 0, limit: trips, delta: 1, dtype: "i64" } as const;
   const sequence = counts ? [reader.emitOne("Range", [], numbers)] : [];
   return reader.emit("Scan", [...starts, ...sequence, ...body.captured], {

@@ -14,7 +14,7 @@ export const matrixReaders: ReaderTable<OpOf<"matrix">> = {
       alpha: reader.float("alpha", 1),
       beta: reader.float("beta", 1),
     };
-    // Before the factors: parameters are inputs in the order in which they are read.
+    // Reads C before A and B, because parameters are inputs in the order in which they are read.
     const c = reader.optional(2);
     return reader.emit("Gemm", [...reader.operands(2), ...(c === undefined ? [] : [c])], attributes);
   },

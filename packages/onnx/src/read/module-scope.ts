@@ -7,8 +7,8 @@ const QUOTED = /'((?:[^'\\]|\\.)*)'/g;
 const LOST = "_empty_nn_module_stack_from_metadata_hook";
 
 /**
- * The layer that a node belongs to, such as `layer1/0`: from the list of PyTorch's exporter, or else from the node's
- * name, because other exporters name nodes by module path: `/encoder/layer.0/MatMul`.
+ * The layer to which a node belongs, such as `layer1/0`, from the list that PyTorch's exporter writes. Without a list,
+ * the node's name gives the layer, because other exporters name nodes by module path, `/encoder/layer.0/MatMul`.
  */
 export function moduleScope({ name, metadata }: OnnxNode): string {
   const listed = metadata[MODULES];

@@ -1,8 +1,8 @@
-import { broadcastShapes, elementCount, type OpOf, type Shape } from "@mp/graph";
+import { broadcastShapes, elementCount, type OpOf, type Shape, type Value } from "@mp/graph";
 import { padByWrapping } from "./compositions/wrapped-pad.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** An operand of integers that must be known. @throws MP_UNSUPPORTED otherwise */
+/** The integers of an operand. @throws MP_UNSUPPORTED if the operand is absent or not constant */
 export function integers(reader: NodeReader, index: number, what: string): readonly number[] {
   return reader.integers(index) ?? reader.unsupported(`has no ${what}`);
 }
@@ -19,7 +19,7 @@ function resolveShape(reader: NodeReader, from: Shape, wanted: readonly number[]
   return shape;
 }
 
-/** Resolves ONNX's bounds of a slice, which may be negative (from the end) and beyond the size. */
+/** Resolves ONNX's bounds of a slice, which may be negative (counted from the end) or beyond the size. */
 function sliceBounds(size: number, start: number, end: number, step: number): readonly [number, number] {
   const fromStart = (at: number): number => (at < 0 ? at + size : at);
   const clamp = (at: number, low: number, high: number): number => Math.min(Math.max(at, low), high);
@@ -28,7 +28,7 @@ function sliceBounds(size: number, start: number, end: number, step: number): re
     : [clamp(fromStart(start), 0, size - 1), clamp(fromStart(end), -1, size - 1)];
 }
 
-/** Sizes of a Split into a given number of equal parts; the last one may be smaller. */
+/** Sizes of the parts of a Split into equal parts; the last part may be smaller. */
 function equalParts(reader: NodeReader, size: number): readonly number[] {
   const made = reader.node.outputs.length;
   const count = reader.int("num_outputs", made);
@@ -48,6 +48,20 @@ function padsOnAllAxes(reader: NodeReader, rank: number): readonly number[] {
     pads[rank + axis] = given[axes.length + index] ?? 0;
   });
   return pads;
+}
+
+/** Removes elements at the ends where pads are negative. */
+function crop(reader: NodeReader, x: Value, pads: readonly number[]): Value {
+  if (pads.every((count) => count >= 0)) return x;
+  const removed = pads.map((count) => Math.max(0, -count));
+  const axes = x.shape.map((_, axis) => axis);
+  const ends = x.shape.map((size, axis) => size - (removed[x.shape.length + axis] as number));
+  const starts = removed.slice(0, x.shape.length);
+  if (starts.some((start, axis) => start > (ends[axis] as number)))
+    return reader.unsupported(
+      `removes more than there is of [${x.shape.join(", ")}] by pads [${pads.join(", ")}]`,
+    );
+  return reader.emitOne("Slice", [x], { starts, ends, axes, steps: axes.map(() => 1) });
 }
 
 export const movementReaders: ReaderTable<OpOf<"movement">> = {
@@ -111,9 +125,13 @@ export const movementReaders: ReaderTable<OpOf<"movement">> = {
     const x = reader.operand(0);
     const pads = padsOnAllAxes(reader, x.shape.length);
     const mode = reader.choice("mode", ["constant", "reflect", "edge", "wrap"], "pads by");
-    if (mode === "wrap") return padByWrapping(reader, x, pads);
     const value = reader.number(2, "the value of pads") ?? 0;
-    return [reader.emitOne("Pad", [x], { pads, mode, value })];
+    const added = pads.map((count) => Math.max(0, count));
+    // Modes that copy elements see the cropped operand; constant padding may be cropped afterwards.
+    const kept = mode === "constant" ? x : crop(reader, x, pads);
+    if (mode === "wrap") return padByWrapping(reader, kept, added);
+    const padded = reader.emitOne("Pad", [kept], { pads: added, mode, value });
+    return [mode === "constant" ? crop(reader, padded, pads) : padded];
   },
   Tile: (reader) => [
     reader.emitOne("Tile", [reader.operand(0)], { repeats: integers(reader, 1, "repeats") }),

@@ -8,7 +8,7 @@ const softmax =
     return [reader.emitOne(op, [x], { axis: reader.axis(x.shape.length, -1) })];
   };
 
-/** @throws MP_UNSUPPORTED for a normalization whose statistics are not computed in f32 */
+/** @throws MP_UNSUPPORTED for a normalization that computes its statistics in another dtype than f32 */
 export function expectF32Statistics(reader: NodeReader): void {
   if (reader.int("stash_type", 1) !== 1)
     reader.unsupported("computes its statistics in another type than f32");
@@ -20,7 +20,7 @@ const normalization =
     const x = reader.operand(0);
     expectF32Statistics(reader);
     const axis = reader.axis(x.shape.length, -1);
-    // Before the scale: parameters are inputs in the order in which they are read.
+    // Reads the bias before the scale, because parameters are inputs in the order in which they are read.
     const bias = hasBias ? reader.optional(2) : undefined;
     const operands = [x, reader.operand(1), ...(bias === undefined ? [] : [bias])];
     return reader.emit(op, operands, { axis, epsilon: reader.float("epsilon", 1e-5) });

@@ -2,7 +2,7 @@ import { type OpOf, type PoolingWindow, samePads, windowExtent } from "@mp/graph
 import { AUTO_PADS, oddSide } from "./convolution.js";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** The pooling window over operand `index`, with padding as `auto_pad` asks. */
+/** The pooling window for operand `index`, with padding as `auto_pad` says. */
 export function poolingWindow(reader: NodeReader, index: number): PoolingWindow {
   const spatial = reader.type(index).shape.slice(2);
   const kernelShape = reader.ints("kernel_shape") ?? reader.unsupported("has no kernel_shape");
@@ -31,11 +31,11 @@ export function poolingWindow(reader: NodeReader, index: number): PoolingWindow 
 
 export const poolingReaders: ReaderTable<OpOf<"pooling">> = {
   MaxPool: (reader) => {
-    // Says how indices count, which are refused as an output.
+    // `storage_order` says how the indices output counts, and that output is refused.
     reader.int("storage_order", 0);
     const x = reader.operand(0);
     const isByte = x.dtype === "u8";
-    // f32 holds all bytes.
+    // f32 holds every u8 exactly.
     const wide = isByte ? reader.emitOne("Cast", [x], { to: "f32" }) : x;
     const pooled = reader.emitOne("MaxPool", [wide], poolingWindow(reader, 0));
     return [isByte ? reader.emitOne("Cast", [pooled], { to: "u8" }) : pooled];

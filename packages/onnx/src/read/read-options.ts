@@ -12,24 +12,24 @@ export interface InnerReadOptions extends ReadOptions {
   readonly dropsOut?: boolean;
   /** Whether masks and random numbers are inputs; otherwise the graph draws the same numbers in every run. */
   readonly drawsAreInputs?: boolean;
-  /** Decisions on which nodes are evaluated. Reading follows them, and adds its own for further nodes. */
+  /** Decisions on which nodes are evaluated. Reading follows these and adds decisions for further nodes. */
   readonly folds?: Folds;
 }
 
 export interface ReadOptions {
-  /** Sizes that the model leaves open: by the dimension's name, or by `input[axis]` where it has none. */
+  /** Sizes that the model leaves open: by the dimension's name, or by `input[axis]` if it has no name. */
   readonly sizes?: Readonly<Record<string, number>>;
   /**
-   * Decides which float initializers, and Constant nodes of floats with dimensions, are trained parameters; the
-   * others are constants. Default: weights, biases, scales and tables are parameters, but not running statistics,
-   * masks, tables of sines and single numbers. `byDefault` gives this role and its reason.
+   * Decides which float initializers, and float Constant nodes that are not scalars, are trained parameters; the others
+   * are constants. Default: weights, biases, scales and tables are parameters, but not running statistics, masks,
+   * tables of sines and single numbers. `byDefault` gives this role and its reason.
    */
   readonly isParameter?: (name: string, tensor: HostTensor, byDefault: InitializerRole) => boolean;
-  /** Limits on an engine's work for the graph; a graph that exceeds one is refused. */
+  /** Limits on an engine's work; a graph that exceeds a limit is refused. */
   readonly limits?: ReadLimits;
   /**
-   * Called with each warning: initializers used like weights that are not trained, a parameter that several layers
-   * share, an output that differs from its declared shape. By default warnings are printed to stderr.
+   * Called with each warning: an untrained initializer that is used like a weight, a parameter that several
+   * layers share, an output that differs from its declared shape. By default, warnings go to stderr.
    */
   readonly onWarning?: Warn;
 }

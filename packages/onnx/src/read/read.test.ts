@@ -22,7 +22,7 @@ describe("readGraph on models of others", () => {
     expect(shapes).toContain("Slice(%9) {starts=[5] ends=[-1] axes=[1] steps=[-2]}");
     const indices = printGraph(readGraph(decodeModel(fixture("indices"))).graph);
     expect(indices).toContain("Gather(%1, %2) {axis=0}");
-    // Tokens once to i32; best and top to i64 only for the sum and the output.
+    // Casts tokens to i32 once, and best and top to i64 only for the sum and the output.
     expect(indices.match(/Cast\(/g)?.length).toBe(3);
   });
 
@@ -254,13 +254,13 @@ describe("readGraph", () => {
       'MP_UNSUPPORTED: onnx: Gather of opset 23 (node "n"): indices "i" exceed i32',
     ],
     [
-      "pads below zero",
+      "pads that remove more than there is",
       () =>
         reading({
           nodes: [of("Pad", {}, ["x", "p"])],
-          initializers: [{ name: "p", tensor: tensor(BigInt64Array.of(-1n, 0n, 0n, 0n)) }],
+          initializers: [{ name: "p", tensor: tensor(BigInt64Array.of(-1n, 0n, -2n, 0n)) }],
         }),
-      "MP_UNSUPPORTED",
+      'Pad of opset 23 (node "n") removes more than there is of [2, 3] by pads [-1, 0, -2, 0]',
     ],
   ])("refuses %s", (_, read, message) => {
     expect(refusal(read)).toContain(message);

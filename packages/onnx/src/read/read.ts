@@ -12,26 +12,26 @@ import { findReader } from "./readers.js";
 import { unchangedSince } from "./unchanged-since-table.js";
 
 export interface ReadModel {
-  /** The graph; parameters are inputs under their own names, after the model's inputs. */
+  /** The graph. Parameters are inputs under their own names, after the inputs of the model. */
   readonly graph: Graph;
   /** The values of the parameters that the graph uses. */
   readonly parameters: Readonly<Record<string, HostTensor>>;
   /**
-   * Every float initializer in the order of the file, then every Constant node of floats with dimensions: whether it
-   * is a parameter or a constant, and why.
+   * Whether each float initializer is a parameter or a constant, and why, in the order of the file; then the same for
+   * each float Constant node that is not a scalar.
    */
   readonly initializers: readonly InitializerRole[];
 }
 
 /**
- * The oldest operator set that is supported as a whole. Of earlier ones, operators that have not changed since are
- * read; the others encode axes and more differently.
+ * The oldest operator set that is fully supported. Of models with an older set, only operators that have not changed
+ * since are read; other operators encode axes and more differently.
  */
 const OLDEST_OPSET = 13;
 
 /**
- * The newest operator set that was checked. Since 13, the operators that are read have only gained element types,
- * attributes and operands; a node that uses an unknown attribute or operand is refused.
+ * The newest operator set that was checked. Since 13, the operators that are read have only gained element
+ * types, attributes and operands; nodes that use unknown attributes or operands are refused.
  */
 const NEWEST_OPSET = 28;
 
@@ -54,7 +54,7 @@ export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadMode
   return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
 }
 
-/** @throws MP_UNSUPPORTED for operator sets that the readers do not know */
+/** @throws MP_UNSUPPORTED for operator sets that are newer, or older and have operators that changed since */
 export function expectVersions(model: OnnxModel): void {
   const version = model.opsets[""];
   if (version !== undefined) {
@@ -80,9 +80,9 @@ export function expectVersions(model: OnnxModel): void {
   }
 }
 
-/** The first operator that is read today but that this older version defines differently. */
+/** The first operator of the graph that can be read, but that this older version defines differently. */
 function firstChanged({ nodes }: OnnxGraph, version: number): string | undefined {
-  // What is not read in any version is refused with its node.
+  // Operators that are not read in any version are refused with their nodes.
   const isChanged = ({ domain, opType }: OnnxNode): boolean =>
     findReader(domain, opType) !== undefined && (unchangedSince.get(opType) ?? OLDEST_OPSET) > version;
   for (const node of nodes) {

@@ -46,7 +46,7 @@ const ownReaders: ReaderTable = {
   ...sourceReaders,
 };
 
-/** Ops of this SDK's vocabulary that ONNX lacks. */
+/** Graph ops that ONNX lacks. */
 const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "RandomBits",
   "AttentionGradient",
@@ -56,7 +56,7 @@ const OWN_OPS: ReadonlySet<string> = new Set<Op>([
   "Barrier",
 ]);
 
-// A map, since names come from files: `constructor` is none of its keys.
+// A Map, since names come from files, and an object would also find `constructor`.
 const standard: ReadonlyMap<string, ReadNode> = new Map(
   Object.entries<ReadNode>({
     ...ownReaders,
@@ -78,7 +78,7 @@ const standard: ReadonlyMap<string, ReadNode> = new Map(
   }),
 );
 
-/** ONNX's own operators that can be read, in alphabetical order; some forms of them may be refused. */
+/** ONNX's own operators that can be read, in alphabetical order; some attributes or dtypes may be refused. */
 export const READ_OPERATORS: readonly string[] = [...standard.keys()].filter((op) => !OWN_OPS.has(op)).sort();
 
 /** The reader of an op of a domain; undefined if graphs cannot express the op. */

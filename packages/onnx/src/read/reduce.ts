@@ -12,13 +12,13 @@ import { argMax, argMin, slice, sub } from "@mp/graph/ops";
 import { literals } from "../literals.js";
 import type { NodeReader, ReaderTable, ReadNode } from "./node/node-reader.js";
 
-/** Reads a reduction. Axes are an operand since opset 18 (ReduceSum: since 13), before that an attribute. */
+/** Reads a reduction. Its axes are an operand from opset 18 on (ReduceSum: 13), and an attribute in older opsets. */
 function reduce(op: ReduceOp): ReadNode {
   return (reader) => {
     const x = reader.operand(0);
     const given = reader.ints("axes") ?? reader.integers(1) ?? [];
     const keepdims = reader.int("keepdims", 1) !== 0;
-    // Over no axes the rest of the op remains, as the squares of ReduceSumSquare.
+    // Without axes, the other steps of the op remain, such as the squares of ReduceSumSquare.
     const isOverNone = reader.int("noop_with_empty_axes", 0) !== 0;
     const isOverAll = given.length === 0 && !isOverNone;
     const named = isOverAll ? x.shape.map((_, axis) => axis) : given;
@@ -32,12 +32,12 @@ function reduce(op: ReduceOp): ReadNode {
   };
 }
 
-/** Reduces bools: ReduceMax tells whether any is true, ReduceMin whether all are. */
+/** Reduces bools: ReduceMax gives whether any is true, ReduceMin whether all are. */
 function reduceTruths(reader: NodeReader, op: ReduceOp, x: Value, attributes: OpAttributes[ReduceOp]): Value {
   const isEmpty = x.shape.some((size, axis) => size === 0 && attributes.axes.includes(axis));
   const numbers = reader.emitOne("Cast", [x], { to: "i32" });
   const ofNothing = reader.emitOne(op === "ReduceMax" ? "ReduceSum" : "ReduceProd", [numbers], attributes);
-  // No elements: none is true, and all are.
+  // Over no elements, "any" is false and "all" is true.
   const reduced = isEmpty ? ofNothing : reader.emitOne(op, [numbers], attributes);
   return reader.emitOne("Cast", [reduced], { to: "bool" });
 }
@@ -64,7 +64,7 @@ function argReduce(op: ArgOp): ReadNode {
     if (reader.int("select_last_index", 0) === 0)
       return [{ narrow: reader.emitOne(op, [x], { axis, keepdims }) }];
     const search = op === "ArgMax" ? argMax : argMin;
-    // The first of equals from the other end.
+    // Searches backward: of equal elements, the last one is then found.
     const [narrow] = reader.compose([x], (values) => {
       const backwards = slice(values, [{ axis, start: -1, end: Number.NEGATIVE_INFINITY, step: -1 }]);
       return sub((x.shape[axis] as number) - 1, search(backwards, { axis, keepdims }));
@@ -81,7 +81,7 @@ export const reduceReaders: ReaderTable<OpOf<"reduce">> = {
     const x = reader.operand(0);
     const [k] = reader.integers(1) ?? [];
     if (k === undefined) return reader.unsupported("has no k");
-    // Unsorted leaves the order open, so sorted will do.
+    // Without `sorted` any order is allowed, so sorted results are right.
     reader.int("sorted", 1);
     const axis = reader.axis(x.shape.length, -1);
     const largest = reader.int("largest", 1) !== 0;

@@ -1,9 +1,9 @@
-// Sequences whose length is known: they exist while a model is read, and leave only their tensors in the graph.
+// Sequences whose length is known. They exist while a model is read, and leave only their tensors in the graph.
 // PyTorch's exporter writes every `split` and `chunk` with them.
 import type { Value } from "@mp/graph";
 import type { NodeReader, ReadNode } from "./node/node-reader.js";
 
-/** Sizes of the parts of a split sequence: listed, or all equal except perhaps the last. */
+/** Sizes of the parts into which a tensor is split: listed, or all equal except perhaps the last. */
 function partSizes(reader: NodeReader, size: number): readonly number[] {
   const given = reader.constant(1);
   const numbers = reader.integers(1);

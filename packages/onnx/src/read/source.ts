@@ -1,7 +1,7 @@
 import { type HostTensor, type OpOf, tensor } from "@mp/graph";
 import type { NodeReader, ReaderTable } from "./node/node-reader.js";
 
-/** Readers for the attributes that may hold the value of a Constant. A node with another one is refused. */
+/** Readers of the attributes that can hold the value of a Constant; other attributes are refused. */
 const constants: readonly (readonly [
   attribute: string,
   read: (reader: NodeReader) => HostTensor | undefined,

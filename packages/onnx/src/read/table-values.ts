@@ -1,15 +1,15 @@
-/** Infers from a table's elements whether a formula computed them or training did. */
+/** Infers from the elements of a table whether a formula or training produced it. */
 import { type HostTensor, isHalf } from "@mp/graph";
 import { toNumbers } from "../numbers.js";
 
-/** Largest number that hides a position in a mask: BERT's masks have -10000, others the dtype's minimum, or -∞. */
+/** Largest number that hides a position in a mask: BERT's masks have -10000, others less, down to -∞. */
 const UNREACHED = -1e4;
 
 const wideAxes = ({ shape }: HostTensor): readonly number[] => shape.filter((size) => size > 1);
 
 /**
- * Whether a table of at least two axes is an attention mask: it holds only 0 and numbers that softmax turns into 0,
- * or only 0 and 1, and both occur.
+ * Whether a table of at least two axes is an attention mask. A mask holds 0 and numbers that softmax turns into 0, or 0
+ * and 1; both must occur.
  */
 export function isMask(tensor: HostTensor): boolean {
   if (wideAxes(tensor).length < 2) return false;
@@ -27,19 +27,19 @@ export function holdsOneNumber(tensor: HostTensor): boolean {
   return others.every((value) => Object.is(value, first));
 }
 
-/** Fewest rows of a table of waves; any table with fewer rows would pass the test. */
+/** Fewest rows that `isWaves` accepts; any table with fewer rows would pass the test. */
 const LEAST_ROWS = 4;
 
 /** Relative tolerance of `isWave` for f16 and bf16: five units of bf16. */
 const HALF_TOLERANCE = 2e-2;
-/** Relative tolerance of `isWave` for f32: angles of thousands of radians are rounded to 2^-12. */
+/** Relative tolerance of `isWave` for f32, because angles of thousands of radians are rounded to 2^-12. */
 const F32_TOLERANCE = 1e-3;
-/** Least range of a column that varies. Constant columns are waves too, but a table of only those is a bias. */
+/** Least range of a varying column. Constant columns pass as waves, but a table of only these is a bias. */
 const LEAST_SWING = 0.1;
 
 /**
- * Whether each column of a table is a sine or cosine of the row number, with any frequency and phase: then v[r+1] +
- * v[r-1] is 2 cos(frequency) · v[r] in all rows, which learned numbers never satisfy.
+ * Whether each column of a table is a sine or cosine of the row number, with any frequency and phase. In all rows,
+ * v[r+1] + v[r-1] is then 2 cos(frequency) · v[r], which learned numbers never satisfy.
  */
 export function isWaves(tensor: HostTensor): boolean {
   const [rows = 0, columns = 0, ...others] = wideAxes(tensor);

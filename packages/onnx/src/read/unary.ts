@@ -18,7 +18,7 @@ export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {
     return reader.unsupported("saturates, which casts here do not");
   }
   if (!reader.isVerbatim) {
-    // Indices: what the graph has as i32 all along needs neither cast.
+    // The graph holds indices as i32, so a cast of them back to i32 is dropped.
     const narrow = reader.narrow(0);
     if (to === "i32" && narrow !== undefined) return [narrow];
     if (to === "i64" && reader.type(0).dtype === "i32") return [{ narrow: reader.operand(0) }];
@@ -35,7 +35,7 @@ export const unaryReaders: ReaderTable<OpOf<"unary">> = {
     if (negative && positive) return [reader.emitOne("IsInf", [x], {})];
     return reader.compose([x], (values) => {
       const isSide = negative ? less(values, 0) : greater(values, 0);
-      // Nothing is both.
+      // If neither sign counts, the result is false: no number is below and above 0.
       return and(isInf(values), negative || positive ? isSide : and(less(values, 0), greater(values, 0)));
     });
   },
@@ -54,7 +54,7 @@ export const unaryReaders: ReaderTable<OpOf<"unary">> = {
     const [low, high] = [min === undefined ? {} : { min }, max === undefined ? {} : { max }];
     if (min === undefined || max === undefined || min <= max)
       return [reader.emitOne("Clip", [x], { ...low, ...high })];
-    // The upper bound comes last.
+    // Where the bounds cross, the upper bound wins, so it comes last.
     return [reader.emitOne("Clip", [reader.emitOne("Clip", [x], low)], high)];
   },
   Cast: (reader) => castTo(reader, reader.dtype("to")),

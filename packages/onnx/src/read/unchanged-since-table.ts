@@ -1,7 +1,6 @@
 /**
- * Operators that are also read in models older than opset 13, with the first version from which their definition has
- * changed only in element types and negative axes. Operators that are not listed had other attributes or another
- * meaning.
+ * Operators that are also read in models older than opset 13, each with the first version after which its definition
+ * has changed only in element types and negative axes. Unlisted operators had other attributes or another meaning.
  */
 export const unchangedSince: ReadonlyMap<string, number> = new Map(
   Object.entries({

@@ -1,4 +1,4 @@
-// Adapters as nodes beside the products that they add to: x · W + (dropout(x) · Aᵀ) · (scale · B)ᵀ.
+// Writes adapters as nodes beside the products that they add to: x · W + (dropout(x) · Aᵀ) · (scale · B)ᵀ.
 import { type HostTensor, isTensor, type Tensor, tensor, zeros } from "@mp/graph";
 import { leafAt } from "@mp/graph/internal";
 import { mul, transpose } from "@mp/graph/ops";
@@ -21,9 +21,9 @@ interface AdaptedWeight {
 
 export interface AdaptedGraph {
   readonly graph: OnnxGraph;
-  /** Parameters of the graph that are not leaves of the tree, by name. */
+  /** The parameters of the graph that are not leaves of the parameter tree, by name. */
   readonly tensors: ReadonlyMap<string, Tensor>;
-  /** Names, shapes and rates that determine the graph. */
+  /** Names, shapes and rates of the adapters; equal lists give equal graphs. */
   readonly form: readonly unknown[];
 }
 
@@ -36,7 +36,7 @@ interface Found {
 const isAdapted = (leaf: unknown): leaf is AdaptedWeight =>
   typeof leaf === "object" && leaf !== null && !isTensor(leaf) && "adapter" in leaf;
 
-/** Adds to a graph the adapters that a traced tree holds in place of weights. */
+/** Adds adapters to a graph, where the traced tree of parameters has adapted weights in place of weights. */
 export function besideWeights(
   { model: { graph }, parameters, paths }: Found,
   { weights, products }: LinearWeights,

@@ -2,12 +2,12 @@ import { type DType, formatShape, MpError, type Shape } from "@mp/graph";
 import type { OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 
-/** Finds the open sizes of a model's inputs from the shapes of given tensors. @throws MP_SHAPE_MISMATCH */
+/** Finds the sizes that a model leaves open from the shapes of given inputs. @throws MP_SHAPE_MISMATCH */
 export function bindSizes(
   inputs: readonly OnnxValueInfo[],
   given: Readonly<Record<string, { readonly shape: Shape; readonly dtype: DType }>>,
 ): Readonly<Record<string, number>> {
-  // Names are the file's, and may be those of an object's own members.
+  // A Map, because the file's names may be those of an object's own members.
   const sizes = new Map<string, number>();
   for (const { name, type } of inputs) {
     const declared = type?.shape;

@@ -2,18 +2,18 @@ import { MpError } from "@mp/graph";
 import type { ReadExternalData } from "../external-data.js";
 import { quote } from "../problem.js";
 
-/** The bytes of a model's file and a reader of files beside it. @throws MP_IO naming the path and the errno */
+/** Reads the file at `path`; `externalData` reads files beside it. @throws MP_IO with path and errno */
 export async function openModel(
   path: string,
 ): Promise<{ readonly bytes: Uint8Array; readonly externalData: ReadExternalData }> {
   const [files, { dirname, join, sep }] = await Promise.all([import("node:fs"), import("node:path")]);
-  // A pipe would be waited for without end, and a device read without one: both are refused unopened.
+  // Opening a pipe may wait forever, and reading a device may never end, so both are refused unopened.
   const expectRegular = (file: string): void => {
     const found = files.statSync(file);
     if (found.isFile()) return;
     throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "ENOTREG" });
   };
-  // Links are followed, also one to the model itself: caches keep both under other names in one folder.
+  // Links are followed, even a link to the model, because caches keep model and data in one folder under other names.
   const expectBeside = (file: string): void => {
     const found = files.realpathSync(file);
     const folders = [files.realpathSync(dirname(path)), dirname(files.realpathSync(path))];
@@ -32,7 +32,7 @@ export async function openModel(
       const descriptor = files.openSync(file, "r");
       try {
         const rest = Math.max(0, files.fstatSync(descriptor).size - offset);
-        // What a file says of its length may be anything; a missing part is refused with the tensor.
+        // The length in the model may be wrong; `tensorFromProto` refuses a tensor with missing data.
         const data = allocate(file, Math.min(length ?? rest, rest));
         for (let done = 0; done < data.length; ) {
           const count = files.readSync(descriptor, data, done, data.length - done, offset + done);

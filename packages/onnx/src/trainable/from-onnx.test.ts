@@ -577,3 +577,57 @@ it("keeps the key out of what init gives", async () => {
   const model = await read(twoLayers());
   expect(model.init(key(1))).toEqual(model.init(key(2)));
 });
+
+it("tells the axis of the outputs of each weight, as its operator reads it", async () => {
+  const weights = {
+    table: [7, 3],
+    gemm: [4, 3],
+    gemmUnturned: [4, 5],
+    matMul: [5, 6],
+    turned: [2, 6],
+    conv: [2, 1, 1],
+    convTranspose: [2, 3, 1],
+  };
+  const model = await read(
+    onnxGraph("axes", {
+      inputs: [{ name: "ids", type: { elementType: "i32", shape: [2] }, metadata: {} }],
+      initializers: Object.entries(weights).map(([name, shape]) => ({
+        name: `${name}.weight`,
+        tensor: tensor(
+          Float32Array.from(
+            { length: shape.reduce((product, size) => product * size) },
+            (_, at) => (at * 0.37) % 1,
+          ),
+          shape,
+        ),
+      })),
+      nodes: [
+        onnxNode("Gather", ["table.weight", "ids"], ["a"]),
+        onnxNode("Gemm", ["a", "gemm.weight"], ["b"], { attributes: { transB: int(1) } }),
+        onnxNode("Gemm", ["b", "gemmUnturned.weight"], ["c"]),
+        onnxNode("MatMul", ["c", "matMul.weight"], ["d"]),
+        onnxNode("Transpose", ["turned.weight"], ["t"], { attributes: { perm: ints([1, 0]) } }),
+        onnxNode("MatMul", ["d", "t"], ["e"]),
+        onnxNode("Reshape", ["e", "shape"], ["f"]),
+        onnxNode("Conv", ["f", "conv.weight"], ["g"]),
+        onnxNode("ConvTranspose", ["g", "convTranspose.weight"], ["y"]),
+        onnxNode("Constant", [], ["shape"], { attributes: { value_ints: ints([2, 1, 2]) } }),
+      ].toSorted((a, b) => Number(b.opType === "Constant") - Number(a.opType === "Constant")),
+      outputs: [{ name: "y", metadata: {} }],
+    }),
+  );
+  const axes = Object.entries(weights).map(([name, shape]) => [
+    name,
+    model.outputAxis(`${name}/weight`, { shape }),
+  ]);
+  expect(Object.fromEntries(axes)).toEqual({
+    table: 1,
+    gemm: 0,
+    gemmUnturned: 1,
+    matMul: 1,
+    turned: 0,
+    conv: 0,
+    convTranspose: 1,
+  });
+  expect(model.outputAxis("other", { shape: [2, 3] })).toBeUndefined();
+});

@@ -25,25 +25,25 @@ import { findStatistics, withDropout } from "./training-nodes.js";
 
 export interface FromOnnxOptions extends Pick<ReadOptions, "isParameter" | "limits" | "onWarning"> {
   /**
-   * Names of inner values to use as the model's results: `["/layer4/Add_output_0"]` cuts off everything after it.
-   * Default: the file's own outputs.
+   * Names of inner values to return as the model's results: `["/layer4/Add_output_0"]` removes everything after that
+   * value. Default: the file's own outputs.
    */
   readonly outputs?: readonly string[];
   /**
-   * Rates of dropouts that an export for inference left out, by the name of the value to drop. They act in training,
-   * like Dropout nodes of the file.
+   * Rates of dropouts to add after values, by value name; exports for inference leave dropouts out. Like
+   * Dropout nodes of the file, they act only in training.
    */
   readonly dropout?: Readonly<Record<string, number>>;
   /**
-   * Whether batch normalizations use the batch's statistics in training and update the running ones, as PyTorch's
-   * `train()`. Default true; false always uses those of the file, as `eval()`.
+   * Whether batch normalizations use the batch's statistics in training and update the running ones, like
+   * PyTorch's `train()`. Default true; with false they always use the running statistics, like `eval()`.
    */
   readonly batchStatistics?: boolean;
-  /** Renames parameters and statistics; dots and slashes in a name nest it. */
+  /** Renames parameters and statistics; dots and slashes in a new name nest it. */
   readonly rename?: (name: string) => string;
   /** Reads external data for a model that is given as bytes; not needed for a path. */
   readonly externalData?: ReadExternalData;
-  /** Substitutes for element types that a graph does not have: `{ DOUBLE: "f32" }`. Default: they are refused. */
+  /** Substitutes for element types that graphs lack: `{ DOUBLE: "f32" }`. Default: such types are refused. */
   readonly readAs?: ReadAs;
 }
 
@@ -62,7 +62,7 @@ const OPTIONS = {
 };
 
 /**
- * Reads the model of an ONNX file as a layer to train. Float initializers in differentiable places are its
+ * Reads the model of an ONNX file as a layer to train. Float initializers that are used like weights are its
  * parameters, nested by their names; running statistics are its state; everything else is constant.
  * @throws MP_IO for a file that cannot be read
  * @throws MP_PARSE for bytes that are not a well-formed model
@@ -102,7 +102,7 @@ export async function fromOnnx(
   });
 }
 
-/** Passes each warning on only once: the file is read again for each set of shapes. */
+/** Passes each warning on only once, because the file is read again for each new set of shapes. */
 function once(warn: Warn): Warn {
   const known = new Set<string>();
   return (warning) => {
@@ -127,7 +127,7 @@ async function decode(
   return invalid(`takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`);
 }
 
-/** Whether this package wrote the node: a Constant is then none that an exporter made of an initializer. */
+/** Whether this package wrote the node. Its Constants are not initializers that a tool has folded. */
 const isOurs = ({ metadata }: OnnxNode): boolean =>
   metadata[HELPER_KEY] !== undefined || originFromMetadata(metadata) !== undefined;
 
@@ -151,7 +151,7 @@ function findParameters(
   return { roles, parameters };
 }
 
-/** The new name. @throws MP_INVALID_ARGUMENT for a name without any part, which has no place in a tree */
+/** Applies `rename`. @throws MP_INVALID_ARGUMENT for a name with only dots and slashes, which has no path */
 function applyRename(name: string, rename: FromOnnxOptions["rename"]): string {
   const given: unknown = rename?.(name) ?? name;
   if (typeof given === "string" && splitName(given).length > 0) return given;
@@ -163,7 +163,7 @@ function applyRename(name: string, rename: FromOnnxOptions["rename"]): string {
 }
 
 /**
- * The path of each name in the tree. A weight that an exporter computed and named `val_14` goes to the layer that
+ * The path in the tree for each name. A weight that an exporter computed and named `val_14` goes into the layer that
  * reads it first.
  */
 function treePaths(

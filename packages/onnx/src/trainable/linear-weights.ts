@@ -8,22 +8,22 @@ export interface LinearWeight {
   readonly path: string;
   readonly inputs: number;
   readonly outputs: number;
-  /** Whether the shape is [inputs, outputs] instead of [outputs, inputs]. */
+  /** Whether the weight is [inputs, outputs], for x · W, instead of [outputs, inputs], for x · Wᵀ. */
   readonly isInputsFirst: boolean;
-  /** Always false: a file does not tell which product gives the logits. */
+  /** Always false, because a file does not show which product computes the logits. */
   readonly isHead: boolean;
 }
 
 export interface LinearWeights {
   /** The weights by name. */
   readonly weights: ReadonlyMap<string, Omit<LinearWeight, "path">>;
-  /** The name of each product's weight. */
+  /** The name of the weight that each product reads. */
   readonly products: ReadonlyMap<OnnxNode, string>;
 }
 
 /**
- * Finds the matrices that only products of rows read, either all as x · W or all as x · Wᵀ. An embedding table that
- * is also the weight of the head does not count.
+ * Finds the matrices that are read only by products of rows, either all as x · W or all as x · Wᵀ. This excludes an
+ * embedding table that is also the weight of the head.
  */
 export function linearWeights(graph: OnnxGraph, parameters: ReadonlyMap<string, HostTensor>): LinearWeights {
   const sources = new Map<string, { readonly weight: string; readonly isInputsFirst: boolean }>();
@@ -53,6 +53,27 @@ export function linearWeights(graph: OnnxGraph, parameters: ReadonlyMap<string, 
   return { weights, products };
 }
 
+/** For each operator, the operands that are weights, and the axis of the weights that has the outputs. */
+const AXES: Readonly<Record<string, { readonly operands: readonly number[]; readonly axis: number }>> = {
+  Gather: { operands: [0], axis: 1 },
+  Conv: { operands: [1], axis: 0 },
+  ConvTranspose: { operands: [1], axis: 1 },
+  RNN: { operands: [1, 2], axis: 1 },
+  GRU: { operands: [1, 2], axis: 1 },
+  LSTM: { operands: [1, 2], axis: 1 },
+};
+
+/** The output axis of each weight that a product, convolution, lookup or recurrence reads, by name. */
+export function outputAxes(graph: OnnxGraph, { weights }: LinearWeights): ReadonlyMap<string, number> {
+  const axes = new Map<string, number>();
+  for (const { opType, domain, inputs } of graph.nodes) {
+    const row = domain === "" && Object.hasOwn(AXES, opType) ? AXES[opType] : undefined;
+    for (const operand of row?.operands ?? []) axes.set(inputs[operand] ?? "", row?.axis as number);
+  }
+  for (const [name, { isInputsFirst }] of weights) axes.set(name, isInputsFirst ? 1 : 0);
+  return axes;
+}
+
 function numberAttribute({ attributes }: OnnxNode, name: string, fallback: number): number {
   const attribute = attributes[name];
   return attribute?.kind === "int" || attribute?.kind === "float" ? Number(attribute.value) : fallback;
@@ -62,7 +83,7 @@ function numberAttribute({ attributes }: OnnxNode, name: string, fallback: numbe
 const isTransposition = ({ opType, domain, attributes: { perm } }: OnnxNode): boolean =>
   opType === "Transpose" && domain === "" && (perm?.kind !== "ints" || perm.value[0] === 1n);
 
-/** Whether a node multiplies the rows of its first operand by its second. */
+/** Whether a node multiplies the rows of its first operand by the matrix in its second. */
 const isProductOfRows = (node: OnnxNode): boolean =>
   node.domain === "" &&
   (node.opType === "MatMul" ||

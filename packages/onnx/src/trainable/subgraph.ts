@@ -2,7 +2,7 @@ import { bodiesOf, type OnnxGraph, type OnnxNode, type OnnxValueInfo } from "../
 import { quote } from "../problem.js";
 import { invalid } from "./invalid.js";
 
-/** All names that a node reads, also in its bodies; names that a body defines itself are included. */
+/** All names that a node and the nodes in its bodies read, including names that a body itself defines. */
 export function readBy(node: OnnxNode): readonly string[] {
   const inner = bodiesOf(node).flatMap(({ nodes, outputs }) => [
     ...nodes.flatMap(readBy),
@@ -11,7 +11,7 @@ export function readBy(node: OnnxNode): readonly string[] {
   return [...node.inputs, ...inner];
 }
 
-/** Number of values at a graph's end that an error suggests as outputs: heads are cut off there. */
+/** Number of last values that an error suggests as outputs, since heads are removed near a graph's end. */
 const LAST_VALUES = 6;
 
 const lastValues = ({ nodes }: OnnxGraph): string =>

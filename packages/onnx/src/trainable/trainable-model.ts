@@ -1,7 +1,8 @@
-// A model of a file as a layer: its graph is read once for each set of input shapes, with training's or evaluation's
-// form of normalizations and dropouts, and called in the trace.
+// A file's model as a layer. For each set of input shapes its graph is read once, in the form for training or for
+// evaluation (normalizations, dropouts), and then called in the trace.
 
 import { dropIdleCasts } from "@mp/core/graph";
+import type { OutputAxis } from "@mp/core/optim";
 import {
   applyGraph,
   decodeArray,
@@ -33,7 +34,7 @@ import { expectWithin, type ReadLimits } from "../read-limits.js";
 import { type AdaptedGraph, besideWeights } from "./beside-weights.js";
 import { bindSizes } from "./bind-sizes.js";
 import { invalid } from "./invalid.js";
-import { type LinearWeight, linearWeights } from "./linear-weights.js";
+import { type LinearWeight, linearWeights, outputAxes } from "./linear-weights.js";
 import { fileNames } from "./names-in-file.js";
 import { batchMean, batchVariance, type Statistics, withStatistics } from "./training-nodes.js";
 
@@ -53,7 +54,7 @@ export interface OnnxContext {
   readonly modelState?: unknown;
 }
 
-/** The model of an ONNX file as a layer, for `sequential` of `@mp/nn` or a loss. */
+/** The model of an ONNX file as a trainable layer. Call it in a loss, or put it into `sequential` of `@mp/nn`. */
 export interface TrainableModel {
   /** The graph's name in the file. */
   readonly name: string;
@@ -67,26 +68,29 @@ export interface TrainableModel {
   readonly initializers: readonly InitializerRole[];
   /** Weights of `MatMul` and `Gemm` to which `lora` of `@mp/nn/adapters` can add adapters. */
   readonly linearLayers: readonly LinearWeight[];
+  /** The output axis of a weight, by its path in the parameters, for `muon`; undefined if not in the file. */
+  readonly outputAxis: OutputAxis;
   /** The default targets of `lora`. */
   readonly targets: "all-linear";
-  /** The file's parameters, f16 and bf16 as f32; ignores the key. @throws MP_INVALID_ARGUMENT for a repeated name */
+  /** The parameters, f16 and bf16 as f32; the key is ignored. @throws MP_INVALID_ARGUMENT for equal names */
   init(key?: Key): OnnxTensors;
   /** The file's running statistics in f32; `{}` if there are none. */
   initState(): OnnxTensors;
-  /** The outputs by name, for inputs by name. @throws as for one tensor */
+  /** Returns the outputs by name, given the inputs by name. @throws like the signature for one tensor */
   apply(
     parameters: TracedOnnxTensors,
     inputs: Readonly<Record<string, Tensor>>,
     context?: OnnxContext,
   ): readonly [outputs: Readonly<Record<string, Tensor>>, state: TracedOnnxTensors];
   /**
-   * The only output, for the only input, and the next running statistics. The tensor's shape determines sizes that
-   * the file leaves open, so each new shape gives a new graph.
+   * Returns the only output, given the only input, and the next running statistics. The input's shape
+   * determines the sizes that the file leaves open, so each new shape needs a new graph.
    * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a tensor that the file does not accept
-   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or statistic
+   * @throws MP_INVALID_ARGUMENT for a model with several inputs or outputs, and for a missing context or
+   * statistic
    * @throws MP_UNSUPPORTED naming operator, version and node, for a node that cannot be read
    */
-  // The last of several signatures is the one that TypeScript infers from: `predictor` then takes a tensor.
+  // TypeScript infers from the last of several signatures, so that `predictor` takes a tensor.
   apply(
     parameters: TracedOnnxTensors,
     input: Tensor,
@@ -94,14 +98,14 @@ export interface TrainableModel {
   ): readonly [output: Tensor, state: TracedOnnxTensors];
 }
 
-/** A model with everything that `fromOnnx` found out about it. */
+/** A decoded model and the facts that `fromOnnx` derived from it. */
 export interface Trainable {
   readonly model: OnnxModel;
   /** The model's inputs, without initializers. */
   readonly inputs: readonly OnnxValueInfo[];
   readonly parameters: ReadonlyMap<string, HostTensor>;
   readonly statistics: readonly Statistics[];
-  /** The path of each parameter and statistic in its tree. */
+  /** The tree path of each parameter and statistic, by name. */
   readonly paths: ReadonlyMap<string, string>;
   readonly statisticTensors: ReadonlyMap<string, HostTensor>;
   readonly roles: readonly InitializerRole[];
@@ -114,7 +118,7 @@ interface Read {
   readonly draws: ReadonlyMap<string, Draw>;
 }
 
-/** Number of graphs that are kept; a trainer keeps as many compiled steps. */
+/** Number of graphs that are cached; a trainer caches as many compiled steps. */
 const MAX_READ = 8;
 
 type Tensors = Readonly<Record<string, Tensor>>;
@@ -185,6 +189,8 @@ export function trainableModel(found: Trainable): TrainableModel {
     );
   const byPath = (names: Iterable<string>): ReadonlyMap<string, string> =>
     new Map([...names].map((name) => [paths.get(name) ?? name, name]));
+  const parameterNames = byPath(parameters.keys());
+  const axes = outputAxes(model.graph, linear);
   const trainable: TrainableModel = {
     name: model.graph.name === "" ? "onnx" : model.graph.name,
     inputs: inputs.map(({ name }) => name),
@@ -192,13 +198,14 @@ export function trainableModel(found: Trainable): TrainableModel {
     paths: Object.fromEntries([...parameters.keys()].map((name) => [name, paths.get(name) ?? name])),
     initializers: found.roles,
     linearLayers: [...linear.weights].map(([name, each]) => ({ path: paths.get(name) ?? name, ...each })),
+    outputAxis: (path) => axes.get(parameterNames.get(path) ?? ""),
     targets: "all-linear",
     init: () => hostTree(parameters),
     initState: () => hostTree(statisticTensors),
     apply: apply as TrainableModel["apply"],
   };
   fileNames.set(trainable, {
-    parameters: byPath(parameters.keys()),
+    parameters: parameterNames,
     statistics: byPath(statisticTensors.keys()),
     inputs: trainable.inputs,
     outputs: outputNames,
@@ -221,7 +228,7 @@ function readModel(
   );
   const read = reader.read();
   expectWithin(read, limits);
-  // PyTorch's exporter writes casts to the dtype that a value has; a policy would take them for the user's.
+  // PyTorch's exporter writes casts to a value's own dtype; a casting policy would take them for the user's casts.
   return { graph: dropIdleCasts(read), draws: reader.draws };
 }
 
@@ -243,7 +250,7 @@ function checkInputs(inputs: readonly OnnxValueInfo[], given: Tensors): Tensors 
   return invalid(`${what}; the model takes ${names.map(quote).join(", ")}`);
 }
 
-/** Casts a tensor to the file's dtype: outside, f16 and bf16 parameters are f32, and any float may replace another. */
+/** Casts to the dtype in the file, since callers hold f16 and bf16 parameters in f32, and may pass any float dtype. */
 function inDType(given: Tensor, { dtype }: Value, name: string): Tensor {
   if (!isTensor(given)) return invalid(`the parameter or statistic of ${quote(name)} is no tensor`);
   if (given.dtype === dtype) return given;
@@ -262,7 +269,7 @@ function drawNumbers(context: OnnxContext | undefined, name: string, draw: Draw,
   return randomNumbers(foldIn(context.key, name), draw, shape);
 }
 
-/** Updates the running statistics with the batch's, with the unbiased variance, as PyTorch does. */
+/** Updates the running statistics with those of the batch, using the unbiased variance, as PyTorch does. */
 function nextState(
   { statistics, paths }: Trainable,
   graph: Graph,

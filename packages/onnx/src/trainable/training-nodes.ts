@@ -1,13 +1,13 @@
-// What an export for inference folded away, put back as nodes: statistics that follow the batch, and dropout.
+// Puts back nodes that an export for inference removed: statistics that follow the batch, and dropout.
 import { tensor } from "@mp/graph";
 import { int, type OnnxGraph, type OnnxNode, onnxNode } from "../model.js";
 import { shortest } from "../numbers.js";
 import { quote } from "../problem.js";
 import { invalid } from "./invalid.js";
 
-/** A batch normalization whose running statistics are initializers, so that they can be state. */
+/** A batch normalization whose running mean and variance are initializers, and so can become state. */
 export interface Statistics {
-  /** Name of the normalized value. */
+  /** Name of the node's first output, the normalized value. */
   readonly node: string;
   /** Names of the initializers with mean and variance. */
   readonly mean: string;
@@ -23,7 +23,7 @@ export const batchVariance = ({ node }: Statistics): string => `${node}/batch_va
 const isBatchNormalization = ({ opType, domain }: OnnxNode): boolean =>
   opType === "BatchNormalization" && domain === "";
 
-/** The normalizations with running statistics, in the order of the nodes. */
+/** Finds the batch normalizations whose running statistics are initializers, in the order of the nodes. */
 export function findStatistics({ nodes, initializers }: OnnxGraph): readonly Statistics[] {
   const known = new Set(initializers.map(({ name }) => name));
   return nodes.filter(isBatchNormalization).flatMap(({ inputs, outputs, attributes }) => {
@@ -41,7 +41,7 @@ export function findStatistics({ nodes, initializers }: OnnxGraph): readonly Sta
   });
 }
 
-/** The graph with these normalizations by running statistics, or by batch statistics, which become outputs. */
+/** Makes these normalizations use running statistics, or batch statistics, which then become outputs. */
 export function withStatistics(
   graph: OnnxGraph,
   statistics: readonly Statistics[],

@@ -1,6 +1,6 @@
-// ONNX has batch normalization in training, but no gradient of it, and engines for inference have neither. What takes
-// their place is made of means and of ONNX's normalization by given statistics, which is one pass for a scale and an
-// offset for each channel. Everything is computed in f32.
+// ONNX has batch normalization in training, but not its gradient, and engines for inference have neither.
+// Both are composed of means and of ONNX's normalization by given statistics, which applies a scale and an
+// offset to each channel in one pass. Everything is computed in f32.
 
 import { type DType, type GraphNode, type OpOf, type Shape, zeros } from "@mp/graph";
 import { float, int } from "../model.js";
@@ -8,10 +8,10 @@ import { OWN_DOMAIN } from "../own-domain.js";
 import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt } from "./lowering.js";
 import { product } from "./product.js";
 
-/** The most images for which cuDNN normalizes by given statistics. */
+/** The most images that cuDNN normalizes by given statistics in one call. */
 const MOST_IMAGES = 65_535;
 
-/** Writes arithmetic on the operands of a node, cast to f32. */
+/** Writes arithmetic per channel on a node's operands, cast to f32. */
 class Channels {
   readonly #node: GraphNode<OpOf<"batch-normalization">>;
   readonly #operands: readonly string[];
@@ -42,7 +42,7 @@ class Channels {
     return this.#writer.scalar(value, "f32");
   }
 
-  /** The mean of [N, C, d…] for each channel. It reduces each plane first: engines are fastest on the last axis. */
+  /** Mean per channel of x, [N, C, d…]. Planes are reduced first, because engines are fastest on the last axis. */
   mean(x: string): string {
     const [batch = 1, channels = 1, ...rest] = this.#shape;
     const plane = product(rest);
@@ -54,20 +54,20 @@ class Channels {
     return this.#writer.one("ReduceMean", [planes, this.#writer.ints([0])], dropped);
   }
 
-  /** Reshapes [C] to broadcast with [N, C, d…]. */
+  /** Reshapes a statistic, [C], to broadcast with [N, C, d…]. */
   each(statistic: string): string {
     const [, channels = 1, ...rest] = this.#shape;
     if (rest.length === 0) return statistic;
     return this.#writer.one("Reshape", [statistic, this.#writer.ints([channels, ...rest.map(() => 1)])]);
   }
 
-  /** [C] zeros from a node: a reader would take an initializer for a parameter. */
+  /** Zeros, [C], by a Constant node, because readers would take an initializer for a parameter. */
   zeros(): string {
     const value = zeros([this.#shape[1] ?? 1]);
     return this.#writer.one("Constant", [], { value: { kind: "tensor", value } });
   }
 
-  /** (x - mean) · scale / √(variance + ε) + bias; in one node unless there are too many images for it. */
+  /** (x - mean) · scale / √(variance + ε) + bias, in one node unless there are more than `MOST_IMAGES`. */
   normalize(x: string, [scale, bias, mean, variance]: readonly [string, string, string, string]): string {
     const { epsilon } = this.#node.attributes;
     if ((this.#shape[0] ?? 0) > MOST_IMAGES) {
@@ -92,7 +92,7 @@ class Channels {
   }
 }
 
-/** Computes the variance from deviations from the mean, so that a large mean costs no precision. */
+/** Computes the variance from deviations from the mean, so that a large mean loses no precision. */
 const decompose: Lowering<"BatchNormalization"> = (node, operands, writer) => {
   const channels = new Channels(node, operands, writer);
   const x = channels.operand(0);
@@ -125,9 +125,9 @@ const decomposeGradient: Lowering<"BatchNormalizationGradient"> = (node, operand
 
 export const batchNormalizationLowerings: LoweringTable<OpOf<"batch-normalization">> = {
   /**
-   * If own ops are kept, writes ONNX's op in training mode; with a momentum of 0 its running outputs are the batch's
-   * statistics. Engines may write these over the operands they replace (ONNX Runtime 1.30 does, even onto constants
-   * that other nodes read), so a model that is to run gets the decomposition.
+   * With `keepsOwnOps`, writes ONNX's op in training mode; with a momentum of 0 its running outputs are the
+   * batch's statistics. Engines may write the running outputs over the node's operands (ONNX Runtime 1.30
+   * does, even over constants that other nodes read), so a model that is to run gets the decomposition.
    */
   BatchNormalization: (node, operands, writer) => {
     if (!writer.keepsOwnOps) return decompose(node, operands, writer);

@@ -8,7 +8,7 @@ import { product } from "./product.js";
 
 const WINDOW = ["strides", "pads", "dilations", "group"] as const;
 
-/** Every index into a shape of these sizes, the last axis changing fastest. */
+/** Lists all indices into a shape of these sizes; the last axis changes fastest. */
 function places(sizes: readonly number[]): readonly (readonly number[])[] {
   return sizes.reduce<readonly (readonly number[])[]>(
     (all, size) => all.flatMap((head) => Array.from({ length: size }, (_, index) => [...head, index])),
@@ -17,8 +17,8 @@ function places(sizes: readonly number[]): readonly (readonly number[])[] {
 }
 
 /**
- * dw[m, c, tap] = Σ dy[n, m, o] · x[n, c, o · stride + tap · dilation]. With channels before the batch, each tap of
- * the kernel meets a slice of x, and one matrix product with all slices gives dw.
+ * dw[m, c, tap] = Σ dy[n, m, o] · x[n, c, o · stride + tap · dilation]. With channels moved before the batch,
+ * each kernel tap corresponds to a slice of x, and one matrix product of dy with all slices gives dw.
  */
 const decomposeConvWeightGradient: Lowering<"ConvWeightGradient"> = (node, operands, writer) => {
   const { group, kernelShape, strides, pads, dilations } = node.attributes;
@@ -64,7 +64,7 @@ const decomposeConvWeightGradient: Lowering<"ConvWeightGradient"> = (node, opera
 
 type Sizes = Readonly<Record<"group" | "channels" | "results" | "taps" | "columns", number>>;
 
-/** dy · xᵀ for each group: [results, taps · channels]. */
+/** dy · xᵀ for each group; the result is [results, taps · channels]. */
 function multiplyByGroup(
   x: string,
   dy: string,

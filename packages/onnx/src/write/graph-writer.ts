@@ -12,7 +12,7 @@ import {
 import type { EmitOptions, NodeWriter } from "./lowering.js";
 import { castAttributes } from "./unary.js";
 
-/** Hands out unique names; a taken one gets a number. A zero byte, at which ONNX Runtime ends a name, is replaced. */
+/** Makes names unique by a number. Replaces zero bytes, at which ONNX Runtime would end a name. */
 export class Names {
   readonly #taken = new Set<string>();
 
@@ -25,17 +25,17 @@ export class Names {
   }
 }
 
-/** State that all graphs of a model share: names are unique in the whole model, bodies included. */
+/** State that a model's graph and its bodies share: names are unique in the whole model. */
 export class ModelParts {
   readonly values: Names = new Names();
   readonly nodes: Names = new Names();
   /** Initializers of the model's graph, which bodies read too. */
   readonly initializers: OnnxInitializer[] = [];
-  /** Name of each initializer, by its content. */
+  /** Names of initializers, by content. */
   readonly known: Map<string, string> = new Map();
 }
 
-/** Writes the body of a node; its last inputs are the outer values with the names `given`. */
+/** Writes the body of a node. The body's last inputs are the outer values with the names `given`. */
 export type WriteBody = (body: Graph, path: string, given: readonly string[]) => OnnxGraph;
 
 /** Collects the ONNX nodes for a graph, one graph node after another. */
@@ -50,7 +50,7 @@ export class GraphWriter implements NodeWriter {
   #metadata: StringMap = {};
   #hasOwnName = false;
 
-  /** @param path prefix of all node names: the path of the node whose body this is; empty for the model's graph */
+  /** @param path prefix of all node names: for a body, the path of the node that has it; else empty */
   constructor(
     parts: ModelParts,
     nodes: readonly AnyNode[],
@@ -64,7 +64,7 @@ export class GraphWriter implements NodeWriter {
     );
   }
 
-  /** Starts a graph node: all nodes emitted from here on belong to it and carry the metadata. */
+  /** Starts a graph node: nodes emitted after this call belong to it and carry the metadata. */
   begin(node: AnyNode, metadata: StringMap): void {
     this.#node = node;
     this.#metadata = metadata;
@@ -154,7 +154,7 @@ export class GraphWriter implements NodeWriter {
   }
 }
 
-/** The bits as text, so that 0 and -0 differ and NaN equals itself. */
+/** The bytes as text, so that 0 and -0 differ and NaN equals itself. */
 function bitText({ buffer, byteOffset, byteLength }: HostTensor["data"]): string {
   return new Uint8Array(buffer, byteOffset, byteLength).join();
 }

@@ -22,7 +22,7 @@ export const indexingLowerings: LoweringTable<OpOf<"indexing">> = {
   ScatterND: throughF16(withWideIndices(plain(["reduction"]))),
   OneHot: (node, operands, writer) => {
     const { axis, depth, dtype } = node.attributes;
-    // Opset 23 has no bf16 here, and ONNX Runtime no i32 (and a depth of i64 only with indices of i64).
+    // In opset 23 OneHot has no bf16. ONNX Runtime's OneHot has no i32, and takes an i64 depth only with i64 indices.
     const computed = dtype === "f16" ? "f16" : "f32";
     const result = writer.one(
       "OneHot",

@@ -5,8 +5,8 @@ import { int, ints, type OnnxValueInfo } from "../model.js";
 import type { Lowering } from "./lowering.js";
 
 /**
- * Writes ONNX's Scan, which has the same carries and sequences; its body reads invariants by their names in the outer
- * graph. ONNX requires a sequence, so a scan without any gets one of bytes that no node reads.
+ * Writes ONNX's Scan, which has the same carries and sequences; its body reads invariants by their names in
+ * the outer graph. ONNX requires a sequence, so a scan without one gets bytes that no node reads.
  */
 export const scan: Lowering<"Scan"> = (node, operands, writer) => {
   const { body, carries, sequences, length, reverse, saved } = node.attributes;

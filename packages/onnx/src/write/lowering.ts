@@ -1,8 +1,8 @@
 /**
- * Defines how one node of a graph becomes ONNX nodes. A lowering takes the node, the ONNX names of its operands and a
- * writer to append to; it returns the names of the node's outputs. A backend that needs other nodes for some ops
- * (half precision emulated in f32, a kernel of its own) wraps the standard lowering and calls it with a counterpart:
- * the same node with other types and operands.
+ * Defines how one graph node becomes ONNX nodes. A lowering takes the node, the ONNX names of its operands
+ * and a writer to append to; it returns the names of the node's outputs. A backend that needs other nodes for
+ * some ops (half precision emulated in f32, a kernel of its own) wraps the standard lowering and calls it
+ * with a changed node: the same op with other types and operands.
  */
 import type { AnyNode, DType, Graph, GraphNode, HostTensor, Op } from "@mp/graph";
 import type { OnnxAttributes, OnnxGraph, StringMap } from "../model.js";
@@ -10,8 +10,8 @@ import type { OnnxAttributes, OnnxGraph, StringMap } from "../model.js";
 /** Appends nodes for a lowering. Names are unique in the model; initializers with equal content are merged. */
 export interface NodeWriter {
   /**
-   * Appends a node and returns the names of its outputs, one unless told otherwise. The first node with the graph
-   * node's own op gets that node's name; all others are helpers named after it.
+   * Appends a node and returns the names of its outputs; there is one unless `options` says otherwise. The
+   * first node with the graph node's own op gets that node's name; all others are helpers named after it.
    */
   emit(
     opType: string,
@@ -21,7 +21,7 @@ export interface NodeWriter {
   ): readonly string[];
   /** Like `emit`, for a node with one output. */
   one(opType: string, inputs: readonly string[], attributes?: OnnxAttributes, options?: EmitOptions): string;
-  /** Adds a Cast that never saturates. */
+  /** Adds a Cast without saturation. */
   cast(name: string, to: DType): string;
   initializer(tensor: HostTensor): string;
   /** Adds an initializer of ONNX's uint32, which graphs do not have. */
@@ -33,13 +33,13 @@ export interface NodeWriter {
   /** Like `scalar`, for an initializer of one dimension. */
   list(values: readonly number[], dtype: DType): string;
   /**
-   * Writes a graph that a node holds, like the surrounding graph. Its last inputs are not declared: its nodes read
-   * the outer values with the names `given` instead.
+   * Writes a graph that is an attribute of a node. Its last inputs are not declared: the nodes read the outer
+   * values with the names `given` instead.
    */
   body(graph: Graph, given: readonly string[]): OnnxGraph;
-  /** Claims a name for a body's input that none of its nodes reads. */
+  /** Claims a name for an input of a body that no node reads. */
   unread(wanted: string): string;
-  /** Whether ops of the `mp` domain stay such nodes instead of being decomposed. */
+  /** Whether ops that ONNX lacks are written in the domain `mp`, instead of being decomposed. */
   readonly keepsOwnOps: boolean;
 }
 
@@ -48,11 +48,11 @@ export interface EmitOptions {
   readonly domain?: string;
   /** Number of outputs; 1 unless given. */
   readonly outputs?: number;
-  /** Metadata in addition to what all nodes for the same graph node carry. */
+  /** Metadata in addition to that of all nodes for the same graph node. */
   readonly metadata?: StringMap;
 }
 
-/** Writes one node. @returns the names of its outputs, in order */
+/** Writes one node. @returns the names of the node's outputs, in order */
 export type Lowering<K extends Op = Op> = (
   node: GraphNode<K>,
   operands: readonly string[],
@@ -62,7 +62,7 @@ export type Lowering<K extends Op = Op> = (
 export type LoweringTable<O extends Op = Op> = { readonly [K in O]: Lowering<K> };
 
 /**
- * A lowering for any node; it may fall back, or build, on the standard one.
+ * A lowering for any node; it may call the standard lowering, `standard`.
  * @returns the names of the node's outputs, in order
  */
 export type LowerNode = (

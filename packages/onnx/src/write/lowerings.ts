@@ -17,7 +17,7 @@ import { castAttributes, clip } from "./unary.js";
 
 const F32 = int(codeOfElementType("f32"));
 
-/** The attribute for statistics in f32. */
+/** The attribute that makes normalizations compute their statistics in f32. */
 const stashType = (): OnnxAttributes => ({ stash_type: F32 });
 
 /** Lowers every op to standard ONNX of opset 23, in every dtype that the graph allows for it. */

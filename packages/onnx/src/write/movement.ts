@@ -4,7 +4,7 @@ import { type Lowering, type LoweringTable, type NodeWriter, operandAt, typeAt }
 import { plain } from "./plain.js";
 import { throughF16 } from "./through-f16.js";
 
-/** Writes an op that changes nothing. ONNX would take an absent or empty list of axes for all axes. */
+/** Writes an op that changes nothing, because ONNX would take an absent or empty list of axes to mean all axes. */
 const identity: Lowering = (_, operands, writer) => writer.emit("Identity", [operandAt(operands, 0)]);
 
 const alongAxes: Lowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) =>
@@ -12,7 +12,7 @@ const alongAxes: Lowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) =>
     ? identity(node, operands, writer)
     : writer.emit(node.op, [operandAt(operands, 0), writer.ints(node.attributes.axes)]);
 
-/** Writes a Reshape. Without `allowzero`, ONNX takes a 0 for the operand's size. */
+/** Writes a Reshape. Without `allowzero`, a size of 0 in ONNX means the operand's size. */
 export function reshape(name: string, shape: readonly number[], writer: NodeWriter): string {
   const attributes: OnnxAttributes = shape.includes(0) ? { allowzero: int(1) } : {};
   return writer.one("Reshape", [name, writer.ints(shape)], attributes);

@@ -2,7 +2,7 @@ import type { GraphNode, Op, OpAttributes } from "@mp/graph";
 import { float, int, ints, type OnnxAttribute, type OnnxAttributes, string } from "../model.js";
 import type { Lowering } from "./lowering.js";
 
-/** Attributes with f32 numbers; all others have integers. */
+/** Attributes that are floats; all others are integers. */
 const FLOATS: ReadonlySet<string> = new Set(["alpha", "beta", "epsilon", "scale", "softcap"]);
 /** Attributes that both ONNX and the graph spell with capitals. */
 const CAPITALS: ReadonlySet<string> = new Set(["transA", "transB"]);
@@ -16,7 +16,7 @@ function onnxAttribute(name: string, value: unknown): OnnxAttribute {
   return FLOATS.has(name) ? float(Number(value)) : int(Number(value));
 }
 
-/** The named attributes of a node under ONNX's names, in this order, without undefined ones. */
+/** The named attributes of a node under ONNX's names, in this order; undefined attributes are left out. */
 export function onnxAttributes<A extends object>(
   { attributes }: { readonly attributes: A },
   ...names: readonly (keyof A & string)[]
@@ -26,7 +26,7 @@ export function onnxAttributes<A extends object>(
   return Object.fromEntries(written.map(([name, value]) => [onnxName(name), onnxAttribute(name, value)]));
 }
 
-/** Lowers a node to ONNX's op of the same name, with these attributes and `others` that only ONNX has. */
+/** Lowers a node to the ONNX op of the same name, with these attributes and `others`, which graphs lack. */
 export const plain =
   <K extends Op>(
     names: readonly (keyof OpAttributes[K] & string)[] = [],

@@ -7,18 +7,18 @@ import { product } from "./product.js";
 
 const WINDOW = ["kernelShape", "strides", "pads", "dilations", "ceilMode"] as const;
 
-/** The attributes of a window for ONNX's pools. */
+/** A pooling window as attributes of ONNX's pooling ops. */
 export const windowAttributes = (attributes: PoolingWindow): OnnxAttributes =>
   onnxAttributes({ attributes }, ...WINDOW);
 
-/** Adds dy, in f32, at the positions of the maxima: MaxPool's indices count through the whole tensor. */
+/** Adds dy, in f32, at the positions of the maxima, since MaxPool's indices refer to the flattened tensor. */
 const decomposeGradient: Lowering<"MaxPoolGradient"> = (node, operands, writer) => {
   const wide = (index: number): string => {
     const name = operandAt(operands, index);
     return typeAt(node, index).dtype === "f32" ? name : writer.cast(name, "f32");
   };
   const { dtype, shape } = typeAt(node, 1);
-  // Engines take the ceiling for their shapes in ways of their own.
+  // Engines differ in the shapes that they compute in ceil mode.
   const window = withoutCeiling(shape.slice(2), node.attributes);
   const [, indices = ""] = writer.emit("MaxPool", [wide(1)], windowAttributes(window), { outputs: 2 });
   const flat = (name: string): string => writer.one("Reshape", [name, writer.ints([-1])]);

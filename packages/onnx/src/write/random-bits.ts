@@ -1,5 +1,5 @@
-// Squares32 (Widynski, arXiv 2004.06278) in ONNX: no engine has bit operators everywhere, but all multiply, add and
-// divide u64, and in those a rotation by half a word is x / 2^32 + x · 2^32 (the product wraps).
+// Squares32 (Widynski, arXiv 2004.06278) in ONNX. No engine has bit operators everywhere, but all multiply, add and
+// divide u64. With these, a rotation by half a word is x / 2^32 + x · 2^32 (the product wraps).
 import { elementCount, type HostTensor, tensor } from "@mp/graph";
 import { type Lowering, operandAt } from "./lowering.js";
 import { reshape } from "./movement.js";
@@ -26,7 +26,7 @@ export const decomposeRandomBits: Lowering<"RandomBits"> = (node, operands, writ
     const square = add(mul(x, x), addend);
     x = add(high(square), mul(square, word));
   }
-  // Of 32 bits, which the cast keeps.
+  // The high word has 32 bits, which the cast keeps.
   const bits = writer.cast(high(add(mul(x, x), z)), "i32");
   return [shape.length === 1 ? bits : reshape(bits, shape, writer)];
 };

@@ -8,7 +8,7 @@ type OfOne = (x: string, writer: NodeWriter) => string;
 const identity: OfOne = (x, writer) => writer.one("Identity", [x]);
 const absolute: OfOne = (x, writer) => writer.one("Abs", [x]);
 
-/** The effect of a reduction on a single element, for those that change it. */
+/** The effect of a reduction on a single element, for reductions that change it. */
 const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
   ReduceL1: absolute,
   ReduceL2: absolute,
@@ -17,9 +17,9 @@ const ofOne: Readonly<Partial<Record<ReduceOp, OfOne>>> = {
 };
 
 /**
- * Writes a reduction. An empty list of axes means all axes to ONNX, so a reduction over no axes is written as its
- * effect on each element. ONNX's `noop_with_empty_axes` does the same, but engines then leave out squares and
- * logarithms; it is written only if own ops are kept.
+ * Writes a reduction. An empty list of axes means all axes to ONNX, so a reduction over no axes is written as
+ * its effect on each element. ONNX's `noop_with_empty_axes` means the same, but engines then leave out
+ * squares and logarithms; it is written only with `keepsOwnOps`.
  */
 const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   const { axes } = node.attributes;
@@ -31,7 +31,7 @@ const reduce: Lowering<ReduceOp> = (node, operands, writer) => {
   return writer.emit(node.op, [x], { keepdims, noop_with_empty_axes: int(1) });
 };
 
-/** Writes u8 sums and products, which ONNX lacks: in i32, which wraps at a multiple of 256, then modulo 256. */
+/** Writes u8 sums and products, which ONNX lacks: in i32, which wraps modulo 2^32, then modulo 256. */
 const reduceWrapping: Lowering<"ReduceSum" | "ReduceProd"> = (node, operands, writer) => {
   if (typeAt(node, 0).dtype !== "u8") return reduce(node, operands, writer);
   if (node.attributes.axes.length === 0) return [identity(operandAt(operands, 0), writer)];
@@ -55,7 +55,7 @@ export const reduceLowerings: LoweringTable<OpOf<"reduce">> = {
   TopK: (node, operands, writer) => {
     const { k } = node.attributes;
     const { dtype } = typeAt(node, 0);
-    // Opset 23 has no bf16 here.
+    // Opset 23's TopK has no bf16.
     const x = dtype === "bf16" ? writer.cast(operandAt(operands, 0), "f32") : operandAt(operands, 0);
     const attributes = { ...onnxAttributes(node, "axis", "largest"), sorted: int(1) };
     const results = writer.emit("TopK", [x, writer.ints([k])], attributes, { outputs: 2 });

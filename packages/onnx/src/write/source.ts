@@ -21,7 +21,7 @@ export const sourceLowerings: LoweringTable<OpOf<"source">> = {
     const attributes = { key: int(BigInt.asIntN(64, key)), shape: ints(shape) };
     return writer.emit("RandomBits", operands, attributes, { domain: OWN_DOMAIN });
   },
-  /** Passes the operands on, because an ONNX file cannot demand an order of nodes. */
+  /** Passes the first operand on, because an ONNX file cannot prescribe an order of nodes. */
   Barrier: (_, operands, writer) =>
     writer.keepsOwnOps
       ? writer.emit("Barrier", operands, {}, { domain: OWN_DOMAIN })

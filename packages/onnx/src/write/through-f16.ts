@@ -3,7 +3,7 @@ import { type Lowering, typeAt } from "./lowering.js";
 
 const isStorageOnly = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
-/** Casts f8 values to f16 and back: few ONNX ops can move f8, and f16 holds all of its values. */
+/** Casts f8 values to f16 and back, because few ONNX ops can move f8, and f16 holds all of its values. */
 export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return (node, operands, writer) => {
     const [result] = node.outputs;

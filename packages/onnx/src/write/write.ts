@@ -165,8 +165,8 @@ function valueInfo(
 }
 
 /**
- * Gives output values their names: a value made by a node is renamed for the first of its outputs; further outputs,
- * and inputs that are outputs, get an Identity.
+ * Names the graph's outputs. The value of a node gets the name of its first output; its further outputs, and outputs
+ * that are inputs, get an Identity.
  */
 function nameOutputs(
   graph: Graph,

@@ -32,7 +32,7 @@ it("counts steps from 1 where they have no number, as the page does where they h
 
 it("draws the lines of the page's own figure", () => {
   const onPage = linesOf(figure(lossFigure(run)).text);
-  // The page has two drawings, of which the wide one is as wide as the plot of a chart 11 pixels wider.
+  // The wide one of the page's two drawings is as wide as the plot of a chart that is 11 pixels wider.
   expect(linesOf(historyChart("loss", run, { width: 547 }))).toEqual(onPage.slice(1));
   expect(onPage[1]).toContain("<path");
 });

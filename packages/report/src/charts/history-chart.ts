@@ -33,8 +33,8 @@ const OPTIONS = { width: withDefault(536, checks.integer(240)) };
  * for (const batch of batches) history.push(await training.step(batch));
  * await writeFile("loss.svg", historyChart("loss", history));
  * ```
- * @throws MP_INVALID_ARGUMENT for another figure or width, no run or more than five, a run without steps, or gradients of
- * steps without `gradNorm`
+ * @throws MP_INVALID_ARGUMENT for another figure or width, no run or more than five, a run without steps, or
+ * `"gradients"` of a run in which no step has `gradNorm`
  */
 export function historyChart(
   figure: "loss" | "scale" | "gradients",
@@ -72,7 +72,7 @@ const PADDING = 14;
 const LINE = 18;
 const TITLE_Y = 24;
 const SQUARE = 10;
-/** The axis label is 3 pixels inside of the plot, which needs no padding on its right. */
+/** Left edge of the plot. Its axis label begins 3 pixels further in; on its right it needs no padding. */
 const PLOT_X = PADDING - 3;
 
 /** Renders SVG with styles for a class of its own, because styles of an SVG apply to the whole page. */

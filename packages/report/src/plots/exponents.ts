@@ -32,7 +32,7 @@ export interface ExponentsOptions {
 const MARGIN_RIGHT = 14;
 /** Pixels between bars; at most a fifth of a bar, if the axis has many exponents. */
 const GAP = 1;
-/** Height of the plot, relative to the highest bar: the strips of the halves are above the bars. */
+/** Height of the plot, relative to the highest bar: above the bars is a strip for each half dtype. */
 const TOP = 1.45;
 
 interface Bar {
@@ -50,7 +50,7 @@ function gapIn({ domain: [low, high] }: MagnitudeAxis, width: number) {
   return { insetLeft: inset, insetRight: inset };
 }
 
-/** Draws how many values of one kind have each magnitude, in front of the ranges of the halves. */
+/** Draws how many values in `groups` have each magnitude, in front of the ranges of the half dtypes. */
 export function exponentsFigure({ title, groups, axis, half, marginLeft }: ExponentsOptions): Figure {
   const sumHistograms = (own: readonly GroupHistogram[]) =>
     addHistograms(own.map(({ histogram }) => histogram));
@@ -119,7 +119,7 @@ export function exponentsFigure({ title, groups, axis, half, marginLeft }: Expon
   };
 }
 
-/** Marks the bar of zeros as cut, with its height, if it is higher than the plot. */
+/** Marks the bar of zeros as truncated, with its height, if it is higher than the plot. */
 function breakMarks({ zeros }: MagnitudeAxis, highest: number, label: string): readonly Markish[] {
   const slant = (height: number, options: LinkOptions): Markish =>
     link([height], {
@@ -157,7 +157,7 @@ export function magnitudeAxisMark(axis: MagnitudeAxis, { isNarrow }: Room): Mark
   });
 }
 
-/** Bands behind the bars where f16 is not exact. bf16 is exact wherever values are drawn. */
+/** Bands behind the bars where f16 is 0, subnormal or infinite. bf16 needs no bands, since it has the range of f32. */
 function bands(axis: MagnitudeAxis, top: number): readonly Markish[] {
   return stretches("f16", axis)
     .filter(({ what }) => what !== "normal")
@@ -175,7 +175,7 @@ const words: Readonly<Record<Stretch["what"], string>> = {
   infinite: "∞",
 };
 
-/** The ranges of the halves as two labeled strips above the bars. */
+/** The ranges of f16 and bf16 as two labeled strips above the bars. */
 function strips(axis: MagnitudeAxis, highest: number, width: number): readonly Markish[] {
   const perExponent = width / (axis.domain[1] - axis.domain[0]);
   return (["f16", "bf16"] as const).flatMap((half, row) => {

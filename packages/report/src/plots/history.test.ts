@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { figure } from "../figure.js";
-import { lossFigure, scaleFigure } from "./history.js";
+import { lossFigure, scaleFigure, weightFigure } from "./history.js";
 
 it("the scales of a run of any length", () => {
   const history = Array.from({ length: 200_000 }, (_, step) => ({
@@ -29,4 +29,9 @@ it.each([
     expect(drawn.text).toContain("<svg");
   const none = `not finite in any of ${losses.length} steps`;
   expect(lossFigure(history).description === none).toBe(!losses.some((loss) => Number.isFinite(loss)));
+});
+
+it("the weights of a run, of which a step of weight 0 is one", () => {
+  const history = [12, 0, 9].map((weight) => ({ loss: 1, scale: 1, applied: weight > 0, weight }));
+  expect(weightFigure(history).description).toBe("from 12 to 9 in 3 steps");
 });

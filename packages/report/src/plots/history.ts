@@ -14,12 +14,14 @@ export interface HistoryStep {
   readonly applied: boolean;
   /** Norm of all gradients together, unscaled, before clipping. */
   readonly gradNorm?: number;
+  /** The total weight of the step's losses, such as the number of labels that counted, if they have one. */
+  readonly weight?: number;
 }
 
 /** The steps of one run, or of several runs by name. */
 export type History = readonly HistoryStep[] | Readonly<Record<string, readonly HistoryStep[]>>;
 
-/** Largest number of points of a line; more than there are pixels would be drawn over each other. */
+/** Largest number of points of a line; more points than pixels would be drawn over each other. */
 const MOST_POINTS = 400;
 
 /** Colors of runs; the red of skipped steps is not among them. */
@@ -96,13 +98,21 @@ export const gradientFigure = (history: History): Figure =>
     numberOf: ({ gradNorm = Number.NaN }) => gradNorm,
   });
 
+/** Draws the weight of each run's losses. */
+export const weightFigure = (history: History): Figure =>
+  lineFigure(toRuns(history), {
+    title: "What counted",
+    label: "weight of the loss, such as labels",
+    numberOf: ({ weight = Number.NaN }) => weight,
+  });
+
 interface Line {
   readonly title: string;
   readonly label: string;
   readonly numberOf: (step: HistoryStep) => number;
 }
 
-/** Draws a number of each step, where it is finite, and marks skipped steps. */
+/** Draws a line of the number that `numberOf` gives for each step, where finite, and marks skipped steps. */
 function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Figure {
   const lines = runs.map(({ steps, ...run }) => ({
     ...run,
@@ -126,7 +136,7 @@ function lineFigure(runs: readonly Run[], { title, label, numberOf }: Line): Fig
     draw: () => ({
       ...margins,
       x: { domain: stepDomain(runs), label: null },
-      // Without a line there is no domain.
+      // Without a line, the plot could not derive a domain.
       y: { label: null, nice: true, ...(drawn.length === 0 ? { domain: [0, 1] } : {}) },
       marks: [
         gridY({ ticks: 4, stroke: "var(--line)", strokeOpacity: 1 }),
@@ -153,7 +163,7 @@ export function scaleFigure(history: History): Figure {
   }));
   const skipped = sample(findSkips(shown));
   const powers = shown.flatMap(({ steps }) => steps.map(({ scale }) => Math.log2(scale)));
-  // Not Math.min(...powers): a long run has more steps than a call can have arguments.
+  // Not Math.min(...powers), because a long run has more steps than a call can have arguments.
   const low = Math.floor(powers.reduce((a, b) => Math.min(a, b), powers[0] ?? 0)) - 1;
   const high = Math.ceil(powers.reduce((a, b) => Math.max(a, b), powers[0] ?? 0)) + 1;
   const every = Math.ceil((high - low) / 5);

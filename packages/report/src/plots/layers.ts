@@ -34,7 +34,7 @@ export function layersFigure({ title, groups, axis, marginLeft }: LayersOptions)
   const cells = rows.flatMap(({ layer, histogram }): readonly Cell[] => {
     const total = valueCount(histogram);
     const most = Math.max(...histogram.counts, 1);
-    // The root keeps a cell visible that has a thousandth of the values of the fullest.
+    // The square root keeps a cell visible that has only a thousandth of the fullest cell's values.
     const cell = (x1: number, x2: number, count: number, whole: number): Cell | undefined =>
       count === 0 || total === 0
         ? undefined

@@ -14,7 +14,7 @@ const kindNames: Readonly<Record<keyof MemoryKinds, string>> = {
   batch: "one batch",
 };
 
-/** Draws bytes by purpose, and the peak. */
+/** Draws the bytes of each kind of memory, and the planned and the measured peak. */
 export function memoryFigure({ kinds, optimizerInF32, plannedPeak, measuredPeak }: StepMemory): Figure {
   const aside = (name: string, size: number) => ({ name, size, fill: "var(--single)" });
   const rows = Object.entries(kindNames).flatMap(([kind, name]) => {

@@ -14,7 +14,7 @@ export interface ScalesOptions {
 
 const FATES = ["zero", "subnormal", "normal", "infinite"] as const;
 
-/** Draws, for each loss scale, a column of four parts that shows what f16 makes of the gradients. */
+/** Draws a column for each loss scale: shares of gradients that f16 makes 0, subnormal, normal, infinite. */
 export function scalesFigure({ shares, recommended, used }: ScalesOptions): Figure {
   const columns = shares.flatMap(({ scale, zero, subnormal, overflow }) => {
     const parts = [zero, subnormal, 1 - zero - subnormal - overflow, overflow];
@@ -78,19 +78,19 @@ function markers(recommended: number | undefined, used: number | undefined): rea
   const [left, right] = both.sort((a, b) => a.scale - b.scale);
   if (left === undefined || right === undefined) return [];
   const sides = [isNamedLeft(left.scale, true), isNamedLeft(right.scale, false)] as const;
-  // With both names on one side, one rule crosses the name of the other: that name is drawn above it.
+  // If both names are on one side, one rule would cross the other's name, so that name is drawn higher.
   const lower = sides[0] && sides[1] ? left : right;
   return [left, right].flatMap((one, index) =>
     marker(one.scale, one.label, { isLeft: sides[index], dy: one === lower ? -10 : -24 }),
   );
 }
 
-/** Distance from an end at which a name still has room on that side. */
+/** Distance in exponents between a rule and an end of the axis that leaves room for the rule's name there. */
 const NAME = 9;
 
 const axisPosition = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
 
-/** Whether a name is on the left of its rule: as wanted, if there is room. */
+/** Whether a name is drawn left of its rule: `shouldBe`, if there is room. */
 function isNamedLeft(scale: number, shouldBe: boolean): boolean {
   const k = axisPosition(scale);
   return k >= NAME && (k > 24 - NAME || shouldBe);

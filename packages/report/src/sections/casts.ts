@@ -6,7 +6,7 @@ import { count } from "../numbers.js";
 import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
 
-/** Operators of one source line with the same reason. */
+/** Operators that are equal in scope, dtype, reason and source line, with their number. */
 interface CastRow extends CastExplanation {
   readonly times: number;
 }

@@ -2,23 +2,25 @@ import { html, type Markup } from "../html.js";
 import { bytes, significant } from "../numbers.js";
 import { type Column, table } from "./table.js";
 
-/** A step in one precision as a compiler made it for a GPU, such as `compileStep` of `@mp/backend-xla/compile` gives. */
+/** Figures of a step compiled for a GPU in one precision, from `compileStep` of `@mp/backend-xla/compile`. */
 export interface CompiledForGpu {
   readonly precision: string;
   readonly gpu: string;
   readonly kernels: number;
-  /** Bytes that its kernels move. */
+  /** Bytes that the step's kernels move. */
   readonly bytes: number;
   readonly memory: { readonly arguments: number; readonly temporary: number };
-  /** Its products, those of the same types together; dtypes by the compiler's names. */
+  /** The step's products, grouped by dtypes, which have the compiler's names. */
   readonly products: readonly {
     readonly count: number;
     readonly operands: readonly string[];
     readonly sum: string;
   }[];
-  /** Milliseconds that bytes, products, and both kernel by kernel take at the rates that the GPU's maker publishes. */
+  /** Lower bound of the time for moving the bytes, in ms, at the rate that the GPU's maker publishes. */
   readonly bytesMs: number;
+  /** Lower bound of the time for the products, in ms, at the published rates. */
   readonly productsMs: number;
+  /** Lower bound for both, in ms: for each kernel the longer of its two times, summed over all kernels. */
   readonly boundMs: number;
 }
 
@@ -46,7 +48,7 @@ function productsText({ products }: CompiledForGpu): string {
   return [...counts].map(([types, count]) => `${count} of ${types}`).join("; ");
 }
 
-/** Compares the steps in columns; nothing if there are none. */
+/** Makes a table with a column for each step; undefined without steps. */
 export function compiledSection(steps: readonly CompiledForGpu[]): Markup | undefined {
   if (steps.length === 0) return undefined;
   const columns: readonly Column<Figure>[] = [

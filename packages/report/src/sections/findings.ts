@@ -1,15 +1,27 @@
 import type { PrecisionReport } from "@mp/core";
+import { shareAtScale, shareUnchanged } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
 import { inLayer } from "../no-fitting-scale.js";
 import { percent, powerOfTwo, scaleText, significant } from "../numbers.js";
 
-/** Sums up the report in sentences. `misfit` explains why no loss scale fits, if so. */
+/** Sums up the report in sentences. `misfit` explains why no loss scale fits; undefined if one does. */
 export function findings(report: PrecisionReport, misfit: Markup | undefined): readonly (Markup | string)[] {
-  return [lossOfRange(report), recommendation(report, misfit), bf16(report), notFinite(report)].filter(
-    (finding) => finding !== undefined,
-  );
+  return [
+    nextStep(report),
+    lossOfRange(report),
+    recommendation(report, misfit),
+    bf16(report),
+    notFinite(report),
+    ofUpdates(report),
+  ].filter((finding) => finding !== undefined);
 }
+
+/** The diagnosis of the next step; undefined if it has no problem. */
+const nextStep = ({ diagnosis }: PrecisionReport): Markup | undefined =>
+  diagnosis === null
+    ? undefined
+    : html`The next step on this batch: <b>${diagnosis.cause}</b>, ${diagnosis.because}. To do: ${diagnosis.remedy}.`;
 
 const names = { f16: "float16", bf16: "bfloat16" } as const;
 
@@ -25,10 +37,11 @@ function lossOfRange({ gradients: { shares }, half, usesHalf, scale }: Precision
 
 function recommendation({ gradients, half, usesHalf }: PrecisionReport, misfit: Markup | undefined): Markup {
   const { recommendedScale, largest, largestIn } = gradients;
-  if (misfit !== undefined) return html`<b>No loss scale fits</b> float16: ${misfit}.`;
+  if (misfit !== undefined || recommendedScale === null)
+    return html`<b>No loss scale fits</b> float16: ${misfit}.`;
   if (largest === 0) return html`All gradients of this batch are 0: it tells of no loss scale.`;
-  const at = gradients.shares.f16.find(({ scale }) => scale === recommendedScale);
-  return html`Recommended loss scale${usesHalf && half === "f16" ? undefined : " for float16"}: <b>${scaleText(recommendedScale)}</b> (${recommendedScale.toLocaleString("en")}), the largest power of two from ${powerOfTwo(0)} to ${powerOfTwo(24)} at which four times the largest gradient of this batch, ${significant(largest)}${inLayer(largestIn)}, is still finite. <b>${percent(at?.zero ?? 0)}</b> of the gradients are then 0, <b>${percent(at?.subnormal ?? 0)}</b> subnormal.`;
+  const at = shareAtScale(gradients.histogram, "f16", recommendedScale);
+  return html`Recommended loss scale${usesHalf && half === "f16" ? undefined : " for float16"}: <b>${scaleText(recommendedScale)}</b> (${recommendedScale.toLocaleString("en")}), ${recommendedScale > 2 ** 24 ? "a" : "the largest"} power of two${recommendedScale > 2 ** 24 ? undefined : html` up to ${powerOfTwo(24)}`} at which four times the largest gradient of this batch, ${significant(largest)}${inLayer(largestIn)}, is still finite. <b>${percent(at.zero)}</b> of the gradients are then 0, <b>${percent(at.subnormal)}</b> subnormal.`;
 }
 
 function bf16({ gradients: { shares } }: PrecisionReport): Markup {
@@ -41,4 +54,10 @@ function notFinite({ groups, half }: PrecisionReport): Markup | undefined {
   const [first] = found;
   if (first === undefined) return undefined;
   return html`<b>Infinities or NaN</b> are in ${found.length} groups of values even in float32 at scale 1, first among the ${first.kind} of ${layerName(first.layer)}: no ${names[half]} and no loss scale made them.`;
+}
+
+/** The fraction of the next step's updates that are lost, and the parameters whose gradients are all 0. */
+function ofUpdates({ updates }: PrecisionReport): Markup {
+  const idle = updates.filter(({ gradients }) => gradients === 0).map(({ parameter }) => parameter);
+  return html`Of the updates of the next step that are not 0, <b>${percent(shareUnchanged(updates))}</b> leave the weight as it was, because they are below its precision.${idle.length === 0 ? undefined : html` All gradients are 0 in ${idle.slice(0, 8).join(", ")}${idle.length > 8 ? ` and ${idle.length - 8} more` : ""}.`}`;
 }

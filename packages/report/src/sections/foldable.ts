@@ -10,7 +10,7 @@ export interface Foldable<Row> {
   readonly card: (row: Row) => Markup;
 }
 
-/** Largest number of rows that are open at first: of the table, and of the list on a phone. */
+/** More rows close the table at first. On a phone, more than `MOST_SHOWN_NARROW` close the list. */
 const MOST_SHOWN = 40;
 const MOST_SHOWN_NARROW = 12;
 

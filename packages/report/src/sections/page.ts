@@ -1,9 +1,17 @@
 import type { PrecisionReport } from "@mp/core";
+import { checks, type OptionTable, type OptionValues, readOptions, withDefault } from "@mp/graph/internal";
 import { figure } from "../figure.js";
 import { html, Markup } from "../html.js";
 import { layerNames, withLayerNames } from "../layer-names.js";
 import { valueCount } from "../layers.js";
-import { gradientFigure, type HistoryStep, lossFigure, scaleFigure } from "../plots/history.js";
+import {
+  gradientFigure,
+  type HistoryStep,
+  lossFigure,
+  MOST_RUNS,
+  scaleFigure,
+  weightFigure,
+} from "../plots/history.js";
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";
 import { castSection } from "./casts.js";
@@ -18,11 +26,13 @@ export interface ReportedRun {
   /** Name of the run, such as the app's. */
   readonly title: string;
   readonly report: PrecisionReport;
-  /** The steps in order; may be empty. */
-  readonly history: readonly HistoryStep[];
-  /** Skipped steps that were replayed. */
-  readonly skips: readonly SkippedStep[];
-  /** The step compiled for a GPU, a column each, such as one in float32 and one in mixed precision. */
+  /** The steps in order. Default: none. */
+  readonly history?: readonly HistoryStep[];
+  /** Up to five runs by name, which the figures of the training draw over each other in place of `history`. */
+  readonly compared?: Readonly<Record<string, readonly HistoryStep[]>>;
+  /** Skipped steps that were replayed. Default: none. */
+  readonly skips?: readonly SkippedStep[];
+  /** Steps compiled for a GPU, one column each, such as float32 and mixed precision. */
   readonly compiled?: readonly CompiledForGpu[];
   /** Main results for the head of the page, as text: `{ "test accuracy": "0.912" }`. */
   readonly results?: Readonly<Record<string, string>>;
@@ -32,6 +42,27 @@ export interface ReportedRun {
   readonly facts?: Readonly<Record<string, string>>;
 }
 
+const RUN = {
+  title: checks.text,
+  report: checks.claim("what precisionReport of a trainer gives", isReport),
+  history: withDefault([], checks.claim("a list of steps", Array.isArray)),
+  compared: withDefault({}, checks.claim("at most five lists of steps, by name", isComparison)),
+  skips: withDefault([], checks.claim("a list of skipped steps", Array.isArray)),
+  compiled: withDefault([], checks.claim("a list of compiled steps", Array.isArray)),
+  results: withDefault({}, checks.object),
+  date: checks.optional(checks.claim("a Date", (value) => value instanceof Date)),
+  facts: withDefault({}, checks.object),
+} satisfies OptionTable<ReportedRun>;
+
+function isComparison(value: unknown): boolean {
+  const runs = typeof value === "object" && value !== null ? Object.values(value) : [null];
+  return runs.length <= MOST_RUNS && runs.every((run) => Array.isArray(run) && run.length > 0);
+}
+
+function isReport(value: unknown): boolean {
+  return Array.isArray((value as Partial<PrecisionReport> | null | undefined)?.groups);
+}
+
 /** Content policy that forbids loading and scripts, whatever names are in the report. */
 const POLICY =
   "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
@@ -39,6 +70,7 @@ const POLICY =
 /**
  * Makes a self-contained HTML page, without scripts and fonts, for phones and wide screens. It is dark or light like the
  * reader's system.
+ * @throws MP_INVALID_ARGUMENT for an unknown option or a value of the wrong type
  * @example
  * ```ts
  * const report = await training.precisionReport(batch);
@@ -46,7 +78,12 @@ const POLICY =
  * ```
  */
 export function precisionReportPage(run: ReportedRun): string {
-  const { title, history, skips, compiled = [], results = {} } = run;
+  const read = readOptions("precisionReportPage", run, RUN, {
+    example: '{ title: "my run", report, history }',
+  });
+  const { title, history, compared, skips, compiled, results } = read;
+  const drawn = Object.keys(compared).length === 0 ? history : compared;
+  const steps = Object.values(compared).flat().concat(history);
   const nameOf = layerNames(run.report);
   const report = withLayerNames(run.report, nameOf);
   const page = html`<!doctype html>
@@ -65,14 +102,14 @@ export function precisionReportPage(run: ReportedRun): string {
 <header>
 <h1>${title}: precision report</h1>
 ${Object.keys(results).length === 0 ? undefined : definitions("facts results", results)}
-${definitions("facts", headFacts(run))}
+${definitions("facts", headFacts(read))}
 </header>
 ${
-  history.length === 0
+  steps.length === 0
     ? undefined
     : html`<section aria-labelledby="training">
 <h2 id="training">The training</h2>
-<div class="plots">${figure(lossFigure(history))}${figure(scaleFigure(history))}${history.some(({ gradNorm }) => gradNorm !== undefined) ? figure(gradientFigure(history)) : undefined}</div>
+<div class="plots">${figure(lossFigure(drawn))}${figure(scaleFigure(drawn))}${steps.some(({ gradNorm }) => gradNorm !== undefined) ? figure(gradientFigure(drawn)) : undefined}${steps.some(({ weight }) => weight !== undefined) ? figure(weightFigure(drawn)) : undefined}</div>
 </section>`
 }
 ${scalesSection(report)}
@@ -102,8 +139,8 @@ function headFacts({
   report,
   history,
   date = new Date(),
-  facts = {},
-}: ReportedRun): Readonly<Record<string, string>> {
+  facts,
+}: OptionValues<ReportedRun, typeof RUN>): Readonly<Record<string, string>> {
   const skipped = history.filter(({ applied }) => !applied).length;
   const parameters = report.groups
     .filter(({ kind }) => kind === "weights")

@@ -44,17 +44,17 @@ const columns: readonly Column<GroupHistogram>[] = [
   { head: "∞, NaN", isNumber: true, cell: ({ histogram }) => histogram.infinities + histogram.nans },
 ];
 
-/** Draws the ranges of the step's numbers and those of the halves. */
+/** Draws the exponents of the step's values, in front of the ranges of f16 and bf16. */
 export function rangesSection({ groups, half }: PrecisionReport): Markup {
   const axis = magnitudeAxis(groups.map(({ histogram }) => histogram));
   const looked = Object.entries(sections)
     .map(([title, kinds]) => {
       const own = groups.filter(({ kind }) => kinds.includes(kind));
-      // From the first layer to the last, also for the backward pass.
+      // Gradients are reversed, so that all plots go from the first layer to the last.
       return { title, groups: title === "Gradients" ? own.reverse() : own };
     })
     .filter(({ groups: own }) => own.length > 0);
-  // The same for all, so that the axes of neighbors line up. Ticks of shares need 40.
+  // One left margin for all plots, so that the axes of neighbors line up. Labels of shares need 40 pixels.
   const marginLeft = Math.max(40, ...looked.map(({ groups: own }) => namesWidth(own)));
   return html`<section aria-labelledby="ranges">
 <h2 id="ranges">Where the numbers lie</h2>

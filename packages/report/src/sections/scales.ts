@@ -23,7 +23,7 @@ const columns: readonly Column<Row>[] = [
 export function scalesSection(report: PrecisionReport): Markup {
   const { shares, recommendedScale } = report.gradients;
   const misfit = noFittingScale(report);
-  const recommended = misfit === undefined ? recommendedScale : undefined;
+  const recommended = misfit === undefined ? (recommendedScale ?? undefined) : undefined;
   const used = report.usesHalf && report.half === "f16" ? report.scale : undefined;
   const rows = shares.f16.map((f16, index) => ({ f16, bf16: shares.bf16[index] as ScaleShare }));
   return html`<section aria-labelledby="scales">

@@ -1,9 +1,9 @@
-/** A reader's view of a page, found out inside the browser. */
+/** Inspects a page in the browser, for what a reader sees of it. */
 
 export interface Inspection {
   /** Plots that are shown. */
   readonly plots: readonly PlotInspection[];
-  /** Wider than the window: the page scrolls sideways. */
+  /** Pixels by which the page is wider than the window; above 0, it scrolls sideways. */
   readonly overflowX: number;
   readonly scripts: number;
   /** Size of the smallest text that is shown, in pixels of the screen. */
@@ -13,7 +13,7 @@ export interface Inspection {
   readonly dtypesOutside: number;
   /** Whether the plan of casts is folded away. */
   readonly isFolded: boolean;
-  /** How far the zeros of the axes of plots above each other are apart, in pixels. */
+  /** Largest distance in pixels between the zeros of the axes of two plots above each other. */
   readonly axesApart: number;
 }
 
@@ -21,18 +21,18 @@ export interface PlotInspection {
   readonly label: string;
   /** Drawn shapes with an extent, axes not counted. */
   readonly marks: number;
-  /** Texts that reach out of their plot, and pairs that lie over each other. */
+  /** Texts that extend beyond their plot, and pairs that overlap. */
   readonly problems: readonly string[];
 }
 
-/** Runs in the page: it may use nothing from around it. */
+/** Runs in the page, so it must not use variables of this module. */
 export function inspectPage(): Inspection {
   const isShown = (element: Element): boolean => element.getClientRects().length > 0;
   const plan = [...document.querySelectorAll("section[aria-labelledby=casts] details")].find(isShown);
   const isFolded = !plan?.hasAttribute("open");
   for (const details of document.querySelectorAll("details")) details.open = true;
   const sizeOf = (text: Element): number => {
-    // A plot within a chart is as wide as what is drawn in it.
+    // A plot within a chart is as wide as its drawing.
     const svg = text.closest("svg.mp-chart") ?? text.closest("svg");
     const zoom =
       svg === null ? 1 : svg.getBoundingClientRect().width / (svg as SVGSVGElement).viewBox.baseVal.width;

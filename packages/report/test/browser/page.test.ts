@@ -34,7 +34,7 @@ beforeAll(async () => {
     `<!doctype html><meta charset="utf-8"><meta name="viewport" content="width=device-width">${charts.join("\n")}${charts.map((_, index) => `<img src="${index}.svg" alt="">`).join("\n")}`,
   );
   opened = await openBrowser();
-  // One page for all: with a new one for each look, this Chromium now and then has nothing to capture.
+  // All screenshots use one page: with a new page for each, Chromium sometimes fails to capture it.
   page = await opened.browser.newPage();
   page.setDefaultTimeout(0);
 });
@@ -109,14 +109,14 @@ describe("the page in a browser", () => {
 describe("charts in a page of the reader's own", () => {
   it.each(sights)("in %s at %i pixels are drawn whole, in a file too", async (scheme, width) => {
     const { inspection, complaints } = await look("charts", scheme, width);
-    // A chart has its plot within it.
+    // Each chart contains a plot, so six are counted.
     expect(inspection.plots.map(({ problems }) => problems)).toEqual(Array.from({ length: 6 }, () => []));
     expect(inspection.plots.filter(({ marks }) => marks === 0)).toEqual([]);
     expect(inspection.overflowX).toBeLessThanOrEqual(0);
     expect(inspection.smallestText).toBeGreaterThanOrEqual(11.99);
     expect(complaints).toEqual([]);
     const seen = await page.evaluate(() => ({
-      // 0 where the browser does not take the file for an image.
+      // 0 if the browser does not recognize the file as an image.
       widths: [...document.images].map(({ naturalWidth }) => naturalWidth),
       backgrounds: [...document.querySelectorAll(".mp-chart > rect:first-of-type")].map(
         (rect) => getComputedStyle(rect).fill,

@@ -1,14 +1,14 @@
 import type { Page } from "playwright-core";
 
-/** Pixels. */
+/** In pixels. */
 const PART_HEIGHT = 2000;
-/** The page of a large model is 27 parts long, and more of the same below these. */
+/** Largest number of parts. The page of a large model has 27, which look alike from here on. */
 const MOST_PARTS = 5;
 const MOST_TRIES = 5;
 
 /**
- * The top of a page in parts, `<path>-0.png` and on: of a long one as a whole, this Chromium now and then has nothing
- * to capture on a busy machine. A part that fails is tried again, and says so.
+ * Writes the top of a page in parts, to `<path>-0.png` and so on: on a busy machine Chromium sometimes fails to capture
+ * a long page as a whole. Retries a part that fails, and logs it.
  */
 export async function takeScreenshots(page: Page, path: string): Promise<void> {
   const before = page.viewportSize();

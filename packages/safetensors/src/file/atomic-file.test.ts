@@ -19,8 +19,8 @@ interface Inode {
 }
 
 /**
- * A disk that forgets what was not synced. It writes at most 4 bytes per call, may fail one call, and may lose power
- * before one.
+ * A disk that loses unsynced data when the power fails. It writes at most 4 bytes per call, may fail one
+ * call, and may lose power before one call.
  */
 class Disk implements FileSystem {
   readonly calls: string[] = [];

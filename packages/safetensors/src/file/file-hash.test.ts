@@ -104,7 +104,7 @@ describe("a file of saveFile", () => {
   it("says what is wrong and what to do", async () => {
     await saveFile(path, small);
     const bytes = await readFile(path);
-    // Of the f32 values, which follow the eight bytes of the one i64.
+    // The first byte of the f32 values, which follow the header and the eight bytes of the i64.
     const at = 8 + bytes.readUInt32LE(0) + 8;
     bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at);
     await writeFile(path, bytes);
@@ -129,7 +129,7 @@ describe("a file of saveFile", () => {
     const bytes = await readFile(path);
     const { metadata } = parse(bytes);
     const hash = metadata.get("mp.sha256");
-    // a lies before w in the file of ours.
+    // In the file that saveFile wrote, `a` is stored before `w`.
     const header = `{"w":{"shape":[2],"dtype":"F32","data_offsets":[0,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}, "__metadata__":{"mp.sha256":"${hash}","\\u006b":"v"}}`;
     const length = Buffer.alloc(8);
     length.writeUInt32LE(header.length);

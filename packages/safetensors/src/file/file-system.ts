@@ -36,7 +36,7 @@ export function errorNumber(error: unknown): string | undefined {
   return typeof code === "string" && /^E[A-Z0-9]+$/.test(code) ? code : undefined;
 }
 
-/** Error codes of systems that cannot sync directories (Windows, some network mounts); they are no failure. */
+/** Error codes of systems that cannot sync directories (Windows, some network mounts); they are ignored. */
 const directoriesDoNotSync = new Set(["EISDIR", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP", "EBADF"]);
 
 export const nodeFileSystem: FileSystem = {

@@ -1,7 +1,7 @@
 import { BLOCK_BYTES } from "./blocks.js";
 import { type ReadableFile, readFully } from "./read-fully.js";
 
-/** Reads ranges of a file. Small neighboring ranges share one read of at most 1 MiB: a few serve 200 000 scalars. */
+/** Reads ranges of a file. Small neighbors share one read of at most 1 MiB: a few reads serve 200 000 scalars. */
 export class FileWindow {
   readonly #file: ReadableFile;
   /** Size of the file in bytes. */

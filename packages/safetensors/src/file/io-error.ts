@@ -18,7 +18,7 @@ const remedies: Readonly<Record<string, string>> = {
   EBUSY: "another program holds the file, close it",
 };
 
-/** Wraps the error of a system call as SAFETENSORS_IO with the path, the errno and a remedy. Returns others unchanged. */
+/** Wraps a system call's error as SAFETENSORS_IO with path, errno and remedy; returns others unchanged. */
 export function ioError(
   error: unknown,
   action: string,

@@ -27,7 +27,7 @@ export function temporaryName(fileName: string): string {
   return `.${temporaryLabel(fileName)}.${host}-${process.pid}-${created}-${randomBytes(6).toString("hex")}.tmp`;
 }
 
-/** Whether a file is a temporary of that target, made by a process of this machine that no longer runs. */
+/** Whether `candidate` is a temporary file of `fileName`, made by a process of this machine that no longer runs. */
 export function isStale(candidate: string, fileName: string): boolean {
   const label = temporaryLabel(fileName);
   if (!candidate.startsWith(`.${label}.`)) return false;

@@ -3,14 +3,14 @@ import { type FileHandle, open } from "node:fs/promises";
 import { setImmediate } from "node:timers/promises";
 import { SafetensorsError } from "../errors.js";
 import { checkNoHash, FileHash, hashEntry, splitHash } from "../file-hash.js";
+import type { SafetensorsLimits } from "../limits.js";
 import {
   headerLength,
   LENGTH_BYTES,
   parseHeader,
   type SafetensorsEntry,
   type SafetensorsHeader,
-} from "../header.js";
-import type { SafetensorsLimits } from "../limits.js";
+} from "../parse-header.js";
 import { quote, refuseArgument } from "../problem.js";
 import { checkTensors, encodeHeader, inWritingOrder, nonEmptyData } from "../serialize.js";
 import { type LoadedTensors, type SafetensorsTensor, toRecord, type WritableTensor } from "../tensor.js";
@@ -24,7 +24,7 @@ import { readFully, SLICE_BYTES } from "./read-fully.js";
 export interface LoadOptions {
   /** Aborts; the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Sizes above which a header is refused. */
+  /** Limits above which a file is refused. */
   readonly limits?: SafetensorsLimits;
 }
 
@@ -98,7 +98,7 @@ export async function loadFile(path: string, options: LoadOptions = {}): Promise
   }
 }
 
-/** @throws SAFETENSORS_INVALID_ARGUMENT for a value that cannot be a path: the system's own error has no code */
+/** @throws SAFETENSORS_INVALID_ARGUMENT for a value that cannot be a path, for which Node's error has no errno */
 function checkPath(what: string, path: unknown): void {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
   // A message with all elements of a typed array could be of any length.

@@ -1,4 +1,4 @@
-// `#sha256` outside Node: SHA-256 by FIPS 180-4. The web's own digest takes no pieces, and is asynchronous.
+// `#sha256` outside Node: SHA-256 by FIPS 180-4. The browser's digest cannot hash in pieces, and is asynchronous.
 import type { Sha256 } from "./sha256.js";
 
 const BLOCK_BYTES = 64;
@@ -9,8 +9,9 @@ const PRIMES: readonly number[] = Array.from({ length: 312 }, (_, n) => n).filte
   for (let divisor = 2; divisor * divisor <= n; divisor++) if (n % divisor === 0) return false;
   return n > 1;
 });
-/** The standard's constants: the first 32 bits of fractions of roots, which a double holds with room to spare. */
+/** Initial state: 32 bits of the fractions of square roots of primes, which a double holds with bits to spare. */
 const START = Int32Array.from(PRIMES.slice(0, 8), (prime) => (Math.sqrt(prime) % 1) * 2 ** 32);
+/** Constants of the rounds: 32 bits of the fractions of cube roots of primes. */
 const ROUNDS = Int32Array.from(PRIMES, (prime) => (Math.cbrt(prime) % 1) * 2 ** 32);
 
 export function sha256(): Sha256 {

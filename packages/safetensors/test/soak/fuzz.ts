@@ -1,5 +1,5 @@
 // Mutation fuzzing of the safetensors reader. Every input is either accepted, and then agrees with JSON.parse and
-// survives being written again, or refused with a typed error; anything else throws with what reproduces it.
+// survives being written again, or refused with a typed error; anything else throws how to reproduce it.
 import { SafetensorsError } from "../../src/errors.js";
 import { parse, type SafetensorsFile } from "../../src/parse.js";
 import { SAFETENSORS_PROBLEMS } from "../../src/problem.js";
@@ -10,7 +10,7 @@ export interface FuzzStatistics {
   readonly accepted: number;
   /** Refusals by `details.problem`. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Most time of this process that one input took. */
+  /** Longest processor time that one input took. */
   readonly slowestMs: number;
   readonly largestBytes: number;
 }
@@ -49,7 +49,7 @@ const seeds: readonly Uint8Array[] = [
   ),
 ];
 
-/** Pieces of headers: tokens, near tokens, and what breaks scanners. */
+/** Pieces of headers: tokens, near tokens, and text that often breaks scanners. */
 const fragments = [
   ..."{}[]:,\"\\ \t\n\r\0/-+.eE0123456789'x",
   '"a"',

@@ -1,6 +1,6 @@
 /**
- * How much of a soak runs: `npm run soak` sets these, and `npm test` runs a fiftieth. What is drawn at random is drawn
- * from a seed that is printed, so that a failure can be run again; `npm test` draws the same all day.
+ * The size and seed of a soak: `npm run soak` sets them; `npm test` runs a fiftieth. The seed of all random draws is
+ * printed, so that a failure can be reproduced; `npm test` uses the same seed all day.
  */
 const DEFAULT_FRACTION = 1 / 50;
 

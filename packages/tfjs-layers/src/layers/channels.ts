@@ -7,7 +7,7 @@ export type DataFormat = "channels_last" | "channels_first";
 export const readDataFormat = (settings: Settings): DataFormat =>
   settings.text("data_format", "channels_last", "channels_first");
 
-/** Moves the channels to the second axis, computes, and moves them back. */
+/** Computes with the channels on the second axis; if they are last, moves them there and back. */
 export function channelsFirst(x: Tensor, format: DataFormat, compute: (x: Tensor) => Tensor): Tensor {
   const rank = x.shape.length;
   if (format === "channels_first" || rank < 3) return compute(x);

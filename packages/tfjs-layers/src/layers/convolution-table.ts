@@ -93,7 +93,7 @@ const separableConvolution =
         ),
     });
 
-/** Transposed convolution with a kernel [k…, outputs, inputs]. "valid" adds max(0, k - stride) to size · stride. */
+/** Transposed convolution, kernel [k…, outputs, inputs]; "valid" gives size · stride + max(0, k - stride). */
 function convolveTransposed(x: Tensor, kernel: Tensor, { strides, autoPad }: Window): Tensor {
   const taps = kernel.shape.slice(0, -2);
   const total = taps.map((count, axis) =>

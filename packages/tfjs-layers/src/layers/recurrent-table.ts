@@ -19,11 +19,11 @@ import type { Settings } from "../settings.js";
 
 interface Weights {
   readonly recurrent: Tensor;
-  /** Bias that is added within the loop; only in a GRU that resets after its product. */
+  /** Bias that is added within the loop; only in a GRU that applies its reset gate after the recurrent product. */
   readonly recurrentBias?: Tensor;
 }
 
-/** Computes the next state from the last one and the inputs' part of the gates; its first tensor is the output. */
+/** Computes the next state, whose first tensor is the output. `gates` is the input · kernel + input bias. */
 type Step = (gates: Tensor, state: readonly Tensor[], weights: Weights) => readonly Tensor[];
 
 interface Cell {

@@ -30,7 +30,7 @@ function withOptions(json: JsonObject, options: JsonObject): JsonObject {
   return { ...json, name: options["name"], config: { ...(json["config"] as JsonObject), ...options } };
 }
 
-/** Bidirectional prefixes the names of its layers; some files have the names without it. */
+/** Adds the prefix that Bidirectional gives the names of its layers, unless the file has it already. */
 function addPrefix(prefix: string, { name }: JsonObject): string {
   return String(name).startsWith(prefix) ? String(name) : `${prefix}${String(name)}`;
 }
@@ -42,7 +42,7 @@ function innerConfig(settings: Settings, { config }: JsonObject): JsonObject {
     : refuseFile(`the layer inside ${settings.className} ${quote(settings.name)} has no config`);
 }
 
-/** The layer for the other direction: `backward_layer`, which only Keras 3 writes, else the first in reverse. */
+/** The layer for the other direction: `backward_layer`, which only Keras 3 writes, else a reversed copy of `layer`. */
 function backwardLayer(settings: Settings, layer: JsonObject): JsonObject {
   const given = settings.config["backward_layer"];
   if (isObject(given))

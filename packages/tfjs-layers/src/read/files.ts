@@ -7,7 +7,7 @@ import { isKerasName, refuseKeras } from "./keras-file.js";
 /** Limit for the JSON of a model; thousands of layers take a few megabytes. */
 const MOST_JSON_BYTES = 2 ** 27;
 
-/** @throws MP_IO with the path and the errno, MP_UNSUPPORTED for a Keras file, MP_PARSE for one that is too large */
+/** @throws MP_IO with path and errno, MP_UNSUPPORTED for a Keras file, MP_PARSE for a file above 128 MiB */
 export async function readText(path: string): Promise<string> {
   const { readFile } = await import("node:fs/promises");
   return onSystem(path, async () => {
@@ -103,7 +103,7 @@ async function fileSize(path: string): Promise<number> {
   throw Object.assign(new Error("no regular file"), { code: found.isDirectory() ? "EISDIR" : "ENOTREG" });
 }
 
-/** @throws MP_IO for an error of the system */
+/** Returns the result of `read`, which reads the file at `path`. @throws MP_IO for a system error */
 async function onSystem<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();

@@ -1,4 +1,4 @@
-// Every kind of layer as tfjs saves it, against what tfjs predicts, and as Keras 3 writes it, against Keras.
+// Compares each kind of layer, as saved by tfjs and by Keras 3, with the predictions of tfjs and of Keras.
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tensor } from "@mp/graph";
@@ -38,7 +38,7 @@ function randomize(model: tf.LayersModel): void {
 interface Checked {
   readonly least?: number;
   readonly most?: number;
-  /** A model that predicts in place of the given one, with its weights. */
+  /** A model that gets the weights of the given one, and predicts in its place. */
   readonly by?: tf.LayersModel;
 }
 
@@ -261,7 +261,7 @@ describe("what tfjs predicts", () => {
     await expectPrediction(make());
   });
 
-  // The kernel of tfjs's CPU takes the statistics of an inner axis for those of the last one.
+  // The kernel of tfjs's CPU backend applies the statistics of an inner axis to the last axis.
   it("batch normalization of an inner axis", async () => {
     const options = { scale: false, center: false };
     const by = after(

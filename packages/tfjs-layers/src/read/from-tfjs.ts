@@ -3,11 +3,11 @@ import { checks, readOptions } from "@mp/graph/internal";
 import type { Plan } from "../plan.js";
 import { quote, refuseFile } from "../problem.js";
 import { readText } from "./files.js";
+import { type ScopeName, weightFinder } from "./find-weight.js";
 import { readLayer } from "./read-layer.js";
+import { readWeights } from "./read-weights.js";
 import { type PlacedWeight, type TfjsModel, tfjsModel } from "./tfjs-model.js";
 import { parseModel } from "./topology.js";
-import { type ScopeName, weightFinder } from "./weight-names.js";
-import { readWeights } from "./weights.js";
 
 export interface FromTfjsOptions {
   /**
@@ -95,7 +95,7 @@ function* weightPlaces(
       yield { scopes, variables, path: [...path, name].join("/"), isStatistic, isFrozen };
   const isModel = "inputs" in plan;
   for (const { name, plan: child, isNamedByParent } of plan.children ?? []) {
-    // The names of weights may lack that of the model, and that of a layer in a wrapper.
+    // A weight's name may lack the name of the model, and the name of a layer in a wrapper.
     const above = isModel ? scopes.map((scope) => ({ ...scope, isOptional: true })) : scopes;
     const scope = { name, isOptional: isNamedByParent === true };
     yield* weightPlaces(child, [...above, scope], [...path, name], isFrozen);

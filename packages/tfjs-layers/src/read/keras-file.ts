@@ -1,4 +1,4 @@
-// Files that Keras saves, which are no model.json.
+// Detects files that Keras saves, which cannot be read as a model.json.
 import { MpError } from "@mp/graph";
 import { quote } from "../problem.js";
 

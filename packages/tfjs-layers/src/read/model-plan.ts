@@ -79,7 +79,7 @@ function chainPlan(children: readonly ChildPlan[], input: ModelInput, outputs: r
   };
 }
 
-/** Finds a layer. @throws MP_INVALID_ARGUMENT for an unknown one, naming the last layers, where heads are cut off */
+/** Finds a layer. @throws MP_INVALID_ARGUMENT for an unknown name, listing the last layers, where heads are removed */
 function findLayer(children: readonly ChildPlan[], name: string): ChildPlan {
   const last = children.slice(-5).map((child) => quote(child.name));
   return (
@@ -154,7 +154,7 @@ function graphPlan(connections: Connections, outputs: readonly TensorRef[]): Mod
   };
 }
 
-/** @throws MP_INVALID_ARGUMENT for a layer that is unknown or called several times */
+/** Finds the only call of a layer. @throws MP_INVALID_ARGUMENT unless the layer is known and has exactly one call */
 function findOnlyCall({ children, calls, resolve }: Connections, name: string): TensorRef {
   findLayer(children, name);
   const refs = [0, 1].map((node) => ({ layer: name, node, output: 0 }));

@@ -20,7 +20,7 @@ const REFUSED: Readonly<Record<string, string>> = {
 /** Deepest nesting of layers; a deeper model would overflow the stack. */
 const MOST_DEEP = 100;
 
-/** @throws MP_UNSUPPORTED naming the layer, for a kind or an option that cannot be read */
+/** @throws MP_UNSUPPORTED for a class or option that is not read, naming the layer; MP_PARSE if malformed */
 export const readLayer: ReadLayer = (json) => readAt(json, 0);
 
 const readAt = (json: JsonObject, depth: number): ReturnType<ReadLayer> => {

@@ -40,7 +40,7 @@ export interface TfjsModel {
   readonly name: string;
   /** Names of the inputs that `apply` takes. */
   readonly inputs: readonly string[];
-  /** Names of the outputs of `apply`, which are those of their layers. */
+  /** Names of the outputs of `apply`: those of the layers that compute them. */
   readonly outputs: readonly string[];
   /** The names of parameters and statistics in the file, by path. */
   readonly weightNames: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export interface TfjsModel {
   init(key?: Key): TfjsTensors;
   /** The file's moving statistics in f32; `{}` if it has none. */
   initState(): TfjsTensors;
-  /** Takes inputs by name and returns outputs by name. @throws as for one tensor */
+  /** Takes inputs by name and returns outputs by name. @throws as the signature for one tensor */
   apply(
     parameters: TracedTfjsTensors,
     inputs: Readonly<Record<string, Tensor>>,
@@ -185,7 +185,7 @@ function dropoutMask(
   return randomBernoulli(place.reduce(foldIn, context.key), 1 - rate, shape);
 }
 
-/** @throws MP_SHAPE_MISMATCH */
+/** Returns `given`. @throws MP_SHAPE_MISMATCH unless it has the input's shape, in which null fits any size */
 function checkInput({ name, shape }: ModelInput, given: Tensor): Tensor {
   const fits =
     shape === undefined ||

@@ -11,7 +11,7 @@ export interface ModelFile {
   readonly weightsManifest: unknown;
 }
 
-/** @throws MP_PARSE, MP_UNSUPPORTED */
+/** Parses a model.json. @throws MP_PARSE if malformed, MP_UNSUPPORTED for a GraphModel or a Keras file */
 export function parseModel(path: string, text: string, read: ReadLayer): ModelFile {
   const file = parseJson(path, text);
   const { modelTopology, weightsManifest } = file;
@@ -40,7 +40,7 @@ function parseJson(path: string, text: string): JsonObject {
   return refuseFile(`${quote(path)} is no object`, { path });
 }
 
-/** @throws MP_PARSE for a file whose nesting overflows the stack */
+/** Returns the result of `read`. @throws MP_PARSE if the file's nesting overflows the stack */
 function inDepth<T>(path: string, read: () => T): T {
   try {
     return read();

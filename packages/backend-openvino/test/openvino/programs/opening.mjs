@@ -1,4 +1,4 @@
-// Opens the backend and prints what it declares of an operator, and the milliseconds that took.
+// Opens the backend; prints the manifest's entry for an operator, and the milliseconds that opening took.
 import { openvino } from "@mp/backend-openvino";
 
 const begin = performance.now();

@@ -1,17 +1,22 @@
-/** Every op along each of its axes, at ranks 1 to 5, in every dtype. */
-import { opDTypes } from "@mp/graph";
+/** Every op along each of its axes, at ranks 1 to 6, in every dtype. */
+import { opDTypes, type Shape } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
+import { drawSome } from "../../draw-some.js";
 import { type AxisOp, type AxisSamples, RANKED } from "../../samples/axis-data.js";
 import type { Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
-import { drawSome } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
- * Number of samples per behavior that the seed draws for dtypes other than an op's first, which has all samples.
- * Reductions along a single axis are not counted: every dtype has all of them.
+ * Number of samples per behavior that the seed selects for each dtype but an op's first. The first dtype has all
+ * samples, and every dtype has all reductions along a single axis.
  */
 const DRAWN = 20;
+
+/** Number of samples of rank 6 that the seed draws, in every dtype. */
+const DRAWN_OF_SIX = 12;
+
+const OF_SIX: readonly Shape[] = [[2, 3, 4, 2, 3, 2]];
 
 const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
   "axes" in attributes && Array.isArray(attributes.axes) && attributes.axes.length === 1;
@@ -19,12 +24,14 @@ const isAlongOne = ({ attributes }: { readonly attributes: object }): boolean =>
 const thin =
   <K extends AxisOp>(op: K, axes: AxisSamples<K>): Sampled<K> =>
   (draws) => {
-    const all = axes(draws, RANKED);
-    if (draws.dtype === opDTypes[op][0]) return all;
+    const [all, ofSix] = [axes(draws, RANKED), axes(draws, OF_SIX)];
+    const isFirst = draws.dtype === opDTypes[op][0];
     return Object.fromEntries(
       Object.entries(all).map(([behaviour, samples]) => {
-        const rest = samples.filter((each) => !isAlongOne(each));
-        return [behaviour, [...samples.filter(isAlongOne), ...drawSome(draws.random, rest, DRAWN)]];
+        const kept = samples.filter((each) => isFirst || isAlongOne(each));
+        const rest = isFirst ? [] : samples.filter((each) => !isAlongOne(each));
+        const drawn = drawSome(draws.random, ofSix[behaviour] ?? [], DRAWN_OF_SIX);
+        return [behaviour, [...kept, ...drawSome(draws.random, rest, DRAWN), ...drawn]];
       }),
     );
   };

@@ -6,7 +6,7 @@ import { opRows } from "../../samples/op-table.js";
 import { graphCase } from "../kinds/graph-case.js";
 import { sampleGraph } from "../kinds/op-cases.js";
 
-/** Columns of a row. The type of the row itself says which op has which. */
+/** Columns that a row of the sample tables may have. The type of an op's row says which it has. */
 export interface Columns {
   readonly tails?: GeneratedRow<Op>;
   readonly sides?: GeneratedRow<Op>;
@@ -24,7 +24,7 @@ export function columnCases(
     const samples = column(opRows[op] as Columns);
     if (samples === undefined) return [];
     const taken = opDTypes[op].filter((dtype) => dtypes.includes(dtype));
-    // Those of the operators whose only dtype is another one, such as random bits.
+    // An op that takes none of `dtypes`, such as random bits, has a case in its own first dtype.
     return (taken.length === 0 ? opDTypes[op].slice(0, 1) : taken).map((dtype) =>
       graphCase(`${group}/${op}-${dtype}/${behaviour}`, ({ random }) =>
         sampleGraph(op, samples({ random, dtype })),

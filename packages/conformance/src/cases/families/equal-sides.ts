@@ -1,10 +1,10 @@
-/** Operators on tensors whose sides are all equal, so that only the values show an exchange of two axes. */
+/** Operators on tensors whose axes all have one size, so that only the values show an exchange of two axes. */
 import { DTYPES, isComputeFloat, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { CUBES } from "../../samples/axis-data.js";
 import { columnCases } from "./column-cases.js";
 
-/** All dtypes but f8, which is only moved, and not by every form of a scatter. */
+/** All dtypes except f8, because operators only move f8, and some forms of scatter reject it. */
 const SIDED = DTYPES.filter((dtype) => !isFloat(dtype) || isComputeFloat(dtype));
 
 export const equalSideCases: readonly ConformanceCase[] = columnCases(
@@ -13,7 +13,7 @@ export const equalSideCases: readonly ConformanceCase[] = columnCases(
   SIDED,
   ({ axes, sides }) => {
     const all = sides ?? (axes && ((draws) => Object.values(axes(draws, CUBES)).flat()));
-    // Which axis is which does not depend on the dtype: of the others each has a third.
+    // Engines treat axes alike in all dtypes: f32 has all samples, each other dtype has a third.
     return (
       all &&
       ((draws) =>

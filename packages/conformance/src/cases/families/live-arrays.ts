@@ -61,7 +61,7 @@ class Kept {
 
   expectAll(when: string): void {
     for (const { tensor, want, what } of this.#all) expectSame(tensor, want, `${what}, after ${when},`);
-    // Enough to find what is shared, not so many that comparing takes long.
+    // Keeps enough arrays to find shared memory, and few enough to compare quickly.
     if (this.#all.length > 60) this.#all.splice(0, 20);
   }
 }

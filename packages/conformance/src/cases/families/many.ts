@@ -34,7 +34,7 @@ const wholes = (random: RandomSource): readonly HostTensor[] =>
 const named = (stem: string, values: readonly HostTensor[]): Record<string, HostTensor> =>
   Object.fromEntries(values.map((value, index) => [`${stem}${index}`, value]));
 
-/** Output i is slot i plus input i. Of three slots, one is kept, one is replaced always, and one when applied. */
+/** Output i is slot i plus input i. Of three slots, one is kept, one is always replaced, and one only when applied. */
 const wide: Graph = buildGraph({
   inputs: {
     ...Object.fromEntries(range(MANY).map((index) => [`s${index}`, valueType("f32", lengthOf(index))])),
@@ -156,7 +156,7 @@ const executables = scriptedCase(
     const opened: (readonly [number, Executable])[] = [];
     const options = { state, bindings: [{ slot: "a", input: "a", output: "next" }] };
     for (const number of range(MANY)) opened.push([number, await backend.compile(counting(number), options)]);
-    // Not all of them run, since the first run of each takes long on some engines: the last do, and some of the others.
+    // Runs the last 50 and 50 others, because on some engines the first run of each executable takes long.
     const run = [...inAnyOrder(random, opened.slice(0, -50)).slice(0, 50), ...opened.slice(-50)];
     const idle = opened.filter((one) => !run.includes(one));
     for (const share of [1, 2, 5]) {
@@ -180,7 +180,7 @@ const executables = scriptedCase(
 );
 
 const NODES = 10_000;
-const CONSTANTS = 40;
+const CONSTANTS = 300;
 
 /** Sums and differences of whole numbers that are exact in f32; one wrong node changes all that follow it. */
 function longGraph(random: RandomSource): Graph {
@@ -194,7 +194,7 @@ function longGraph(random: RandomSource): Graph {
       {},
     );
   const pick = (): Value => added[random.integer(0, CONSTANTS - 1)] as Value;
-  // The first is read two thousand times, the others by the last nodes.
+  // All leaves read `early[0]`, and the last nodes read every early value again.
   const early = range(8).map(() => either(pick(), x)) as [Value, ...Value[]];
   let chain = x;
   while (builder.nodes.length < 0.55 * NODES) chain = either(pick(), chain);
@@ -206,7 +206,7 @@ function longGraph(random: RandomSource): Graph {
       const [left, right] = [level[2 * index] as Value, level[2 * index + 1]];
       return right === undefined ? left : either(left, right);
     });
-  // Up to the last node.
+  // Each of these nodes reads the one before, up to the last node of the graph.
   const late: Value[] = [chain];
   while (builder.nodes.length < NODES - early.length) late.push(either(late.at(-1) as Value, pick()));
   for (const value of early) late.push(either(late.at(-1) as Value, value));

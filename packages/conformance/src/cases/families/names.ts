@@ -8,7 +8,7 @@ import { valueType } from "../../small-graphs.js";
 import { expectSame, scriptedCase, withExecutable } from "../kinds/scripted-case.js";
 import { withState } from "../kinds/with-state.js";
 
-/** Names that are equal up to a length at which an engine may cut off its keys or fields. */
+/** Names that are equal up to a length at which an engine may truncate its keys or fields. */
 const alike = (length: number): readonly string[] => {
   const start = "block/attention.weight_".repeat(60).slice(0, length);
   return [`${start}a`, `${start}b`, `${start}A`];
@@ -146,7 +146,7 @@ const values = scriptedCase(
 
 const bound = scriptedCase("names/slots/are-any-strings", single, async (backend, { random, seed }) => {
   const web = randomWeb(random);
-  // Every input is a slot, of another name; every other slot is replaced by the output of a third name.
+  // Each input reads a slot of another name; an output of a third name replaces every second slot.
   const slots = inAnyOrder(random, NAMES);
   const outputs = inAnyOrder(random, web.outputs);
   const bindings = web.inputs.map((input, index): StateBinding => {

@@ -1,6 +1,7 @@
 /** Attributes: every value of each, every pair of values, and combinations that the seed draws. */
 import { opDTypes } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
+import { drawSome } from "../../draw-some.js";
 import type { Draws } from "../../host-data.js";
 import type { OpSample, Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
@@ -13,12 +14,11 @@ import {
   type Setting,
   singleChoices,
 } from "../../samples/setting.js";
-import { drawSome } from "../kinds/drawn.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
- * Number of values and pairs that the seed draws of each setting. The op's first dtype has all values, and all pairs
- * of its first setting.
+ * Numbers of single values, pairs of values and combinations that the seed selects for each setting. An op's first
+ * dtype has all single values, and all pairs of its first setting.
  */
 const SINGLES = 16;
 const PAIRS = 8;

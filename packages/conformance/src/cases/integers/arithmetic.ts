@@ -46,7 +46,7 @@ interface BinaryRule {
   readonly dtypes?: readonly IntegerDType[];
 }
 
-/** Whether to divide: division by 0 has separate cases. The lowest integer divided by -1 does not fit, and wraps. */
+/** Whether to divide; division by 0 has separate cases. The lowest integer divided by -1 does not fit, and wraps. */
 const divides = (_: bigint, b: bigint): boolean => b !== 0n;
 const byDivisor = (a: bigint, b: bigint): bigint => {
   const rest = a % b;

@@ -1,7 +1,7 @@
 /**
- * The allowed results of a sum that accumulates in a half. Each of n partial sums is off by at most one ulp of the
- * largest possible partial sum, and the whole sum by at most the sum of its terms' magnitudes. Terms of one sign
- * never sum to 0 or to the opposite sign.
+ * The allowed results of a sum that accumulates in a half dtype. Each of n partial sums is off by at most one
+ * ulp of the largest possible partial sum, and the whole sum by at most the sum of its terms' magnitudes.
+ * Terms of one sign never sum to 0 or to the opposite sign.
  */
 import {
   ADDING_OPS,
@@ -53,7 +53,7 @@ const mean = (terms: Terms): Reach => ({ ...sum(terms), largest: terms.total });
 const root = (terms: Terms): Reach => ({ ...sum(terms), largest: terms.squares });
 /** The range for a softmax, where no exponential is above 1. */
 const share = ({ count, loss }: Terms): Reach => ({ slack: loss, largest: count, signed: true });
-/** The range for a scale of 1; no element of n is more than √n standard deviations from the mean. */
+/** The range for a normalization with scale 1: none of n elements is over √n deviations from the mean. */
 const normalization = ({ count, squares }: Terms): Reach => ({
   slack: Math.sqrt(count),
   largest: squares,
@@ -81,8 +81,8 @@ const reachTable: Readonly<Record<AddingOp, (terms: Terms) => Reach>> = {
 };
 
 /**
- * Why a sum that accumulates in a half cannot give `got`; undefined if it can. Only a sum that may overflow can give
- * a non-finite result.
+ * Says why a sum that accumulates in a half dtype cannot give `got`; undefined if it can. Only a sum that may
+ * overflow can give a non-finite result.
  */
 export function looseProblem(
   op: AddingOp,

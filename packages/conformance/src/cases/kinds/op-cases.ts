@@ -92,7 +92,7 @@ function allowance(manifest: BackendManifest, op: Op, dtype: DType, exact = fals
   return exact ? { ...declared, ulp: 0 } : declared;
 }
 
-/** Checks that kernels do not write to their operands: an engine may pass them a handle's memory directly. */
+/** Checks that kernels do not write to their operands, because an engine may pass them a handle's memory directly. */
 function operandsStayCase(id: string, build: (random: RandomSource) => GraphCheck): ConformanceCase {
   return {
     ...graphCase(id, ({ random }) => build(random)),

@@ -4,6 +4,7 @@ import {
   type Graph,
   GraphBuilder,
   type HostTensor,
+  isFloat,
   type OpAttributes,
   type Value,
 } from "@mp/graph";
@@ -28,8 +29,8 @@ export interface Sum<K extends AddingOp> {
 }
 
 /**
- * Requires the oracle's result if the manifest says that the dtype accumulates in f32. If it declares a half, partial
- * sums in the half must be able to give the result.
+ * Requires the oracle's result if the manifest says that the dtype accumulates in f32. If it declares a half
+ * dtype, partial sums in that half dtype must be able to give the result.
  */
 export function sumCase<K extends AddingOp>(
   id: string,
@@ -48,9 +49,11 @@ export function sumCase<K extends AddingOp>(
     Object.fromEntries(operands.map((tensor, index) => [`x${index}`, tensor]));
   const oracle = (operands: readonly HostTensor[]): HostTensor =>
     evaluate(graphOn(operands), nameInputs(operands))["y"] as HostTensor;
-  /** The operands in f32, after `change` has been applied to each element. */
+  /** The operands, floats in f32 after `change` has been applied to each element. */
   const wide = (change: (x: number) => number): readonly HostTensor[] =>
-    inputs.map((tensor) => hostData("f32", toNumbers(tensor).map(change), tensor.shape));
+    inputs.map((tensor) =>
+      isFloat(tensor.dtype) ? hostData("f32", toNumbers(tensor).map(change), tensor.shape) : tensor,
+    );
   return scriptedCase(id, graph, async (backend) => {
     const { y } = await runGraph(backend, graph, nameInputs(fresh(inputs)));
     const problem =

@@ -1,8 +1,8 @@
-/** Identities of arithmetic that fail for some numbers. A pattern's name says what an optimizer might make of it. */
+/** Identities of arithmetic that fail for some numbers, and that an optimizer might apply; they name the patterns. */
 import { type ComputeDType, type DType, floatFormats, isFloat, type Value } from "@mp/graph";
 import { FLOATS, INTEGERS, type Kit, loose, only, type PatternTable, SIGNED } from "./pattern.js";
 
-/** A number whose square overflows; in halves its product with any number above 1000 does, too. */
+/** A float whose square overflows (in f16, its product with any number from 64 on), or the integer 100. */
 const large = ({ dtype }: Kit): number =>
   isFloat(dtype) ? 2 ** Math.floor(floatFormats[dtype as ComputeDType].maxExponent * 0.7) : 100;
 
@@ -97,7 +97,7 @@ export const quotientTable: PatternTable = {
     "x / 3 is x times its reciprocal": ({ x, c, Div }) => Div(x, c(3)),
     "x / 8 is shifted": ({ x, c, Div }) => Div(x, c(8)),
     "(x y) / y is x": ({ x, divisor, Mul, Div }) => Div(Mul(x, divisor), divisor),
-    // An ulp of a quotient may be two of the product.
+    // An error of one ulp in the quotient may be one of two ulps in the product.
     "(x / y) y is x": loose(2, ({ x, divisor, Div, Mul }) => Mul(Div(x, divisor), divisor)),
     "(x 3) / 3 is x": ({ x, c, Mul, Div }) => Div(Mul(x, c(3)), c(3)),
     "(x / 3) 3 is x": loose(2, ({ x, c, Div, Mul }) => Mul(Div(x, c(3)), c(3))),

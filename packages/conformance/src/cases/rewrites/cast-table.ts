@@ -7,7 +7,7 @@ const FROM: readonly DType[] = [...FLOATS, "i32", "i64", "u8", "bool"];
 
 const isInteger = (dtype: DType): boolean => !isFloat(dtype) && dtype !== "bool";
 
-/** Largest magnitude for each integer dtype; halves cannot hold all these integers. */
+/** Largest magnitude for each integer dtype; half dtypes cannot hold all integers up to this magnitude. */
 const RANGES: Readonly<Partial<Record<DType, number>>> = { i32: 2 ** 30, i64: 2 ** 40, u8: 255 };
 
 /** Elements of `from` that are in the range of every integer dtype of the chain. */
@@ -47,7 +47,7 @@ for (const from of FROM) {
   }
   add(`${from} through two dtypes and back`, castChain(["f32", "f16", "i32", from]));
   add(`${from} to itself`, castChain([from, from]));
-  // Not in the range of an integer: infinities and NaN become true, and come back as 1.
+  // The edges include infinities and NaN, which bool turns into true and back into 1; integers cannot hold them.
   if (isFloat(from)) {
     for (const middle of ["f32", "f16", "bf16", "bool"] as const)
       add(`edges of ${from}, ${middle} and back`, ({ x, Cast }) =>

@@ -7,7 +7,7 @@ const COUNT = 16;
 
 const FILLING: readonly bigint[] = [2n, 3n, 100n, 6n, 7n, 31n, 10n, 9n, 4n, 12n];
 
-/** Sixteen numbers of the dtype. `flushes`: no product of three is subnormal, for engines that flush these to 0. */
+/** Sixteen numbers of the dtype. With `flushes`, for engines that flush, no product of three is subnormal. */
 export function edgeNumbers(dtype: DType, flushes: boolean): readonly (number | bigint)[] {
   const numbers = allNumbers(dtype);
   if (!flushes) return numbers;

@@ -28,7 +28,7 @@ export interface Form<K extends Op> {
   readonly optional?: number;
 }
 
-/** Those values of each attribute, one at a time. */
+/** Lists sets of attributes, one for each of the `values`; each set has only that attribute. */
 const alone = <A extends object>(values: { readonly [N in keyof A]?: readonly A[N][] }): Partial<A>[] =>
   Object.entries(values as Record<string, readonly unknown[]>).flatMap(([name, list]) =>
     list.map((value) => ({ [name]: value }) as Partial<A>),
@@ -119,7 +119,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
       of(SHAPE, dtype === "bool" ? "whole" : "tame"),
     ],
   })),
-  // One kind of attributes for all reductions.
+  // All reductions have the same attributes.
   ...(rowsOf(REDUCE_OPS, () => reduction) as { readonly [K in ReduceOp]: Form<never> }),
   LeakyRelu: {
     attributes: { alpha: 0.01 },

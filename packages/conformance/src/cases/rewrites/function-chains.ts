@@ -39,7 +39,7 @@ function chains(outer: Unary, inner: readonly Unary[], dtype: ComputeDType, show
   const builder = new GraphBuilder();
   const outputs: Record<string, Value> = {};
   for (const op of inner) {
-    // Each chain has its own operand, or an optimizer would find that the inner value is read elsewhere.
+    // Each chain has its own operand, since optimizers skip values with several readers.
     const x = builder.input(op, { dtype, shape: [EDGES.length + DRAWN] }, "batch");
     const y = builder.emitOne(op, [x], {});
     outputs[`${outer} of ${op}`] = builder.emitOne(outer, [y], {});

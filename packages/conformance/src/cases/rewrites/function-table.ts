@@ -1,7 +1,7 @@
 /** Identities of functions that hold only inside their domain or while nothing overflows. */
 import { FLOATS, loose, type PatternTable } from "./pattern.js";
 
-/** Slack for functions that multiply the errors of their inner function. */
+/** Slack for identities whose outer function amplifies the inner function's rounding error. */
 const WIDE = 256;
 
 export const functionTable: PatternTable = {

@@ -40,6 +40,10 @@ export const comparisonTable: PatternTable = {
     }),
     "equal arms": ({ x, y, Less, Where }) => Where(Less(x, y), x, x),
     "not swaps the arms": ({ x, y, Less, Not, Where }) => Where(Not(Less(x, y)), x, y),
+    "not in two choices": ({ x, y, z, Less, Not, Where }) => {
+      const isNot = Not(Less(x, y));
+      return Where(isNot, Where(isNot, x, y), z);
+    },
     "a choice of a choice": ({ x, y, z, Less, Where }) => {
       const isLess = Less(x, y);
       return Where(isLess, Where(isLess, x, y), z);

@@ -17,7 +17,7 @@ type Monotonic = (typeof MONOTONIC)[number];
 
 const EXTREMES = ["ReduceMax", "ReduceMin"] as const;
 
-/** Positive numbers, except one in each row of four, which is the largest in magnitude or not. */
+/** Positive numbers, except the first three of every twelve, which are negative and of growing magnitude. */
 const crossing = (dtype: ComputeDType, size: number): HostTensor =>
   generate(dtype, [size], (at) => (at % 4 === at % 3 ? -1 - at : 0.25 + (at % 5)));
 

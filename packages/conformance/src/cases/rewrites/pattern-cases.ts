@@ -1,6 +1,6 @@
 /**
- * One case for each table of patterns, dtype and place of the operands. Its graphs have each pattern by itself, in one of
- * the places also with its inner values as outputs, and with its numbers in one form.
+ * One case for each table of patterns, dtype and place of the operands. Its graphs have each pattern once with only its
+ * result as an output and, in one of the places, once more with its inner values as outputs.
  */
 import {
   type BackendManifest,
@@ -197,7 +197,7 @@ function createKit(instance: Instance): Kit {
     tame: (...own) => of(own, "tame"),
     filled: (value, ...own) => of(own, () => value),
     listed: (numbers, ...own) => of(own, (at) => numbers[at] ?? 0),
-    // A number that a pattern has twice is one constant, or two where inner values are outputs.
+    // Equal numbers of a pattern share one constant, except where inner values are outputs.
     c: (x) => (instance.keepsInner ? number(x) : once(Object.is(x, -0) ? "-0" : String(x), () => number(x))),
     held: (tensor) => placeOperand(instance, tensor),
     constant: (tensor) => builder.constant(tensor),
@@ -283,7 +283,7 @@ function* fitting(
   }
 }
 
-/** A graph is full once it has so many nodes: engines compile in more than linear time. */
+/** Number of nodes at which a new graph begins, since engines compile in more than linear time. */
 const MOST_NODES = 64;
 
 function* checks(
@@ -315,7 +315,7 @@ function* checks(
     const place = usable[(index >> 1) % usable.length] as Feed;
     const turn = PLACES.indexOf(place);
     const isGathered = places.length > 1;
-    // With its inner values as outputs each pattern is in one of the places.
+    // Each pattern has its inner values as outputs in only one of the places.
     const ways = isGathered ? [index % 2 === 1] : [false, ...(index % PLACES.length === turn ? [true] : [])];
     for (const keepsInner of ways) {
       const at = keepsInner ? 1 : 0;

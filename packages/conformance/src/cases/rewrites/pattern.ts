@@ -32,9 +32,9 @@ interface Operands {
   /** An operand whose elements are all `x`, or those of a list. */
   readonly filled: (x: number, ...shape: Shape) => Value;
   readonly listed: (numbers: readonly number[], ...shape: Shape) => Value;
-  /** A number in the form of the instance: a constant scalar, row or whole tensor, or a scalar that is fed. */
+  /** A number in one of several forms: a constant scalar, row or whole tensor, or a scalar that is fed. */
   readonly c: (x: number) => Value;
-  /** A tensor as an operand, in the place that the instance has. */
+  /** A tensor as an operand, in the place where this graph has operands: an input, a constant, a slot … */
   readonly held: (tensor: HostTensor) => Value;
   readonly constant: (tensor: HostTensor) => Value;
   /** All results of a node. */

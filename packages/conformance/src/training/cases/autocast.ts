@@ -1,4 +1,4 @@
-/** Graphs under casting policies, executed: a requested half really is a half, and only where the policy says. */
+/** Runs graphs under casting policies: values are rounded to the half dtype where the policy says, and only there. */
 import {
   autocast,
   bfloat16,
@@ -99,7 +99,7 @@ const numbersCase = (
 interface HalfFacts {
   readonly mixed: CastingPolicy;
   readonly pure: CastingPolicy;
-  /** A number just above 1 that rounds to 1 in the half. */
+  /** A number just above 1 that rounds to 1 in the half dtype. */
   readonly roundsToOne: number;
 }
 
@@ -135,7 +135,7 @@ function networkBody(x: Tensor, w: Tensor): TensorTree {
   return { value, gradient };
 }
 
-/** Cases with other results if an engine silently computes a half in f32. */
+/** Cases whose results differ if an engine silently computes in f32 instead of the half dtype. */
 const reallyHalves: readonly ConformanceCase[] = (["f16", "bf16"] as const).flatMap((half) => {
   const { mixed, pure, roundsToOne } = facts[half];
   return [
@@ -255,7 +255,7 @@ const ranges: readonly ConformanceCase[] = [
   numbersCase("float32/casts-nothing", float32().policy, [1 + 2 ** -20, 1], y(1 + 2 ** -20)),
 ];
 
-/** Gradients are computed in the dtype of their forward node: those of products in the half, where they underflow. */
+/** Gradients are computed in the dtype of their forward node, so those of products underflow in f16. */
 const gradients: readonly ConformanceCase[] = [
   numbersCase("mixed-f16/gradients-underflow-as-halves-do", float32().policy, [1, 1], y(0), (x, w) => ({
     y: gradientUnder(mixedFloat16().policy, x, w, 2 ** -26),
@@ -266,7 +266,7 @@ const gradients: readonly ConformanceCase[] = [
   numbersCase("mixed-bf16/gradients-do-not-underflow", float32().policy, [1, 1], y(2 ** -26), (x, w) => ({
     y: gradientUnder(mixedBfloat16().policy, x, w, 2 ** -26),
   })),
-  // pytorch#105211: a weight cast for evaluation first was later used for training, without its gradient.
+  // pytorch#105211: training reused the cast weight of an earlier evaluation, which had no gradient.
   numbersCase(
     "mixed-f16/evaluation-beforehand-keeps-no-gradient-back",
     mixedFloat16().policy,

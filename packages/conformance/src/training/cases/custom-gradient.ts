@@ -38,7 +38,7 @@ interface CallContext {
 }
 
 const SHAPE = [3, 4] as const;
-/** Multiples of 1/8 with both signs, and 0, which every half holds and none of which is a tie. */
+/** Multiples of 1/8 of both signs, and 0. f16 and bf16 hold them exactly, and none is a tie. */
 const X = [-2.75, -1.625, -1.125, -0.875, -0.25, 0, 0.125, 0.375, 0.875, 1.25, 1.75, 2.25];
 const WEIGHTS = X.map((_, at) => (0.1875 + ((at * 5) % 7) / 8) * (at % 3 === 1 ? -1 : 1));
 const IDENTITY = Float32Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 : 0));
@@ -46,7 +46,7 @@ const IDENTITY = Float32Array.from({ length: 16 }, (_, at) => (at % 5 === 0 ? 1 
 const host = (numbers: readonly number[]) => tensor(Float32Array.from(numbers), SHAPE);
 const sumWithWeights = (x: Tensor): Tensor => reduceSum(mul(cast(x, "f32"), constant(host(WEIGHTS))));
 
-/** Calls the function on a product, which is a half under the policy. */
+/** Calls the function on a product, which the policy computes in a half dtype. */
 const under =
   (policy: CastingPolicy): CallContext["around"] =>
   (fn, manifest) =>

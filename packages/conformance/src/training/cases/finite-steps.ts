@@ -33,7 +33,7 @@ interface Checked<M> {
   readonly bad: number;
 }
 
-/** Checks that a good step is applied, no bad step is, and then a good one is again. */
+/** Checks that a good step is applied both before and after the bad steps, and that no bad step is applied. */
 function checkCase<M>(id: string, { shape, options, good, bad }: Checked<M>): ConformanceCase {
   const x = anew(generate("f32", shape, good) as HostTensor<"f32">);
   const { accumulate = 1 } = options;
@@ -107,7 +107,7 @@ const gradients = (shape: Shape, accumulate: number): Checked<NoModel> => ({
 
 type Statistic = { readonly mean: HostTensor<"f32"> };
 
-/** A model state that takes in x, which the loss does not read. */
+/** A model state that sums x, which the loss does not read. */
 const modelState = (shape: Shape): Checked<Statistic> => ({
   shape,
   options: {

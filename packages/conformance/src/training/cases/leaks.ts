@@ -78,7 +78,7 @@ export const trainingLeakCases: readonly ConformanceCase[] = [
     },
     same("after six trainers, beside those after one"),
   ),
-  // Compilations are cached by shape, up to eight: the ninth frees the first.
+  // Compilations are cached by shape, up to eight, so the ninth frees the first.
   scenarioCase<readonly number[]>(
     "leak/training/many-batch-shapes",
     (backend) =>

@@ -1,7 +1,7 @@
 /**
- * Least squares problems that need one technique: with it the task is learned, without it the weights do not move at
- * all. They show the effect of gradients below float16's range and of updates below its precision, as a real network
- * may have.
+ * Least squares problems that need one technique. With the technique the task is learned; without it the weights do not
+ * move at all. They show the effect of gradients below float16's range and of updates below its precision, as a real
+ * network may have.
  */
 import {
   dynamicLossScale,

@@ -1,4 +1,4 @@
-/** Tests the effect of scales on gradients below the range of a half. */
+/** Tests the effect of loss scales on gradients below the range of float16. */
 import { mixedFloat16, noLossScaling, staticLossScale } from "@mp/core";
 import type { Tensor } from "@mp/graph";
 import { mul } from "@mp/graph/ops";

@@ -1,4 +1,4 @@
-/** Storage of weights: what is lost without master weights, and what each way of storing them preserves. */
+/** Tests the storage of weights: updates that are lost without master weights, and those that each method keeps. */
 import {
   float32,
   kahan,
@@ -96,7 +96,7 @@ interface Seen {
   readonly evaluated: readonly number[];
 }
 
-/** The half copy of a weight is renewed after each commit, for training and for evaluation. */
+/** The f16 or bf16 copy of a weight is renewed after each commit, for training and for evaluation. */
 const fresh: readonly ConformanceCase[] = (
   [
     ["f16", mixedFloat16],

@@ -71,7 +71,7 @@ function resumeCase<P, B, M>(
       const fresh: Backend = await create();
       const resumed = await together(fresh, options, async ({ training, snapshot }, rank) => {
         await steps(training, rank, 5, 6);
-        // Only rank 0's count: other hosts may not have the file.
+        // Only the bytes of rank 0 are read, since other hosts may not have the file.
         const cursor = await training.loadBytes(
           rank === 0 ? (straight[1]?.bytes as Uint8Array) : new Uint8Array(1),
         );
@@ -125,7 +125,7 @@ const averaged: ConformanceCase = scenarioCase<readonly unknown[]>(
         return [Array.from(mean.data), Array.from(seen.data)];
       },
     ),
-  // 2 and 6 first; then half of 4 with 0 and with 8.
+  // First the mean of 2 and 6, which is 4; then that of 4 / 2 + 0 and 4 / 2 + 8.
   (got) =>
     expectEqual(
       got,

@@ -1,4 +1,4 @@
-/** Two ranks that divide the optimizer make the steps and write the checkpoints of two ranks that do not. */
+/** Two ranks that shard the optimizer make the same steps and write the same checkpoints as two ranks that do not. */
 import {
   adamW,
   dynamicLossScale,
@@ -119,7 +119,7 @@ function shardCase(behaviour: string, given: () => Options): ConformanceCase {
   );
 }
 
-/** Allowed relative difference: an engine may round an element differently at the end of a vector. */
+/** Allowed relative difference, because an engine may round an element differently at the end of a vector. */
 const TOLERANCE = 1e-5;
 const isNear = (got: number, want: number): boolean =>
   Object.is(got, want) || Math.abs(got - want) <= TOLERANCE * Math.max(1, Math.abs(want));
@@ -148,7 +148,7 @@ function expectNearValues(got: Params, want: Params, what: string): void {
   }
 }
 
-/** A loss whose gradient is x. The parameters are divided in the middle. */
+/** A loss whose gradient is x. The parameters are split in the middle. */
 const meanLoss: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }) => reduceMean(reduceSum(mul(w, x)));
 
 const HUGE = 3e38;

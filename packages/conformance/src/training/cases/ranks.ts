@@ -70,14 +70,14 @@ const BATCHES: readonly Rows[] = [
     [0.5, 1],
   ],
 ];
-/** The batches, except that a row in the second half of one overflows at a scale of 2^10 but not at 2^6. */
+/** The batches, except that one row of rank 1 in the second batch overflows at a scale of 2^10 but not at 2^6. */
 const OVERFLOWING: readonly Rows[] = BATCHES.map((batch, step) =>
   step === 1 ? [...batch.slice(0, 3), [HUGE, 1]] : batch,
 );
 
 type Options = Omit<TrainerOptions<WeightsOf, Fed, NoModel>, "backend" | "params" | "loss">;
 
-/** Compares one process on whole batches with two ranks on halves, in steps of `accumulate` batches. */
+/** Compares one process on whole batches with two ranks on half of each batch, in steps of `accumulate` batches. */
 function halvesCase(
   behaviour: string,
   options: Options,
@@ -102,7 +102,7 @@ function halvesCase(
   return scenarioCase<{ readonly whole: Played; readonly ranks: readonly Played[] }>(
     `ranks/${behaviour}`,
     async (backend) => ({
-      // With a hook that changes nothing its update is the same program.
+      // With a hook, even one that changes nothing, the process has the same update program as the ranks.
       whole: await withTrainer<WeightsOf, Fed, NoModel, Played>(
         backend,
         { ...makeOptions(), allReduce: async (window) => window },
@@ -159,7 +159,10 @@ const halves: readonly ConformanceCase[] = [
   ),
 ];
 
-/** A scale that overflows at first. One back-off ends this: half of the rows has at most twice the whole mean. */
+/**
+ * Scaling that overflows at first. One back-off ends this, since the mean of half the rows is at most twice that of
+ * all.
+ */
 const FROM_HIGH = { initialScale: 2 ** 10, growthInterval: 2, backoffFactor: 0.25 };
 
 const SCALERS: Readonly<Record<string, LossScaler>> = {
@@ -209,7 +212,7 @@ const draws: ConformanceCase = scenarioCase<readonly (readonly number[])[]>(
   ([first, second], [want]) => {
     expectEqual(second, first, "the weights of rank 1 beside those of rank 0");
     expectEqual(first, want, "the weights");
-    // A half where one rank drew true and the other false.
+    // A weight is 0.5 where one rank drew true and the other false.
     const shares = [0, 0.5, 1].map((share) => (first ?? []).filter((w) => w === share).length);
     expectThat(
       shares.every((count) => count > 4),

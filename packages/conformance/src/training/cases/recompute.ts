@@ -1,4 +1,4 @@
-/** Gradient checkpointing: the backward pass recomputes exactly what the forward pass computed. */
+/** Gradient checkpointing. The backward pass recomputes exactly what the forward pass computed. */
 import { float32, type LossFunction } from "@mp/core";
 import { foldIn, remat, type Tensor } from "@mp/graph";
 import { mul, randomBernoulli, reduceSum, where } from "@mp/graph/ops";
@@ -10,7 +10,9 @@ import { withTrainer } from "../session.js";
 
 const COUNT = 20;
 
-/** Σ mask · w, with w powers of two: the loss shows the forward mask in binary, the gradient is the backward mask. */
+/**
+ * Σ mask · w, with powers of two for w. The loss shows the forward mask in binary; the gradient is the backward mask.
+ */
 const sumMasks: LossFunction<WeightsOf, Fed, NoModel> = ({ w }, { x }, { key }) => {
   const layer = remat((weights: Tensor) => {
     const mask = randomBernoulli(foldIn(key, "mask"), 0.5, [COUNT]);

@@ -79,7 +79,7 @@ function isExact({ tolerance }: BackendManifest): boolean {
 }
 
 /**
- * How far two runs may drift apart, by their coarsest dtype. If one of them rounds the other way, a value moves by a
+ * How far two runs may drift apart, by their coarsest dtype. Where only one of them rounds up, a value differs by a
  * whole ulp.
  */
 const DRIFT = { f32: 1e-3, f16: 2e-2, bf16: 8e-2 } as const;
@@ -144,8 +144,8 @@ function runCase<P, B, M>(id: string, model: Model<P, B, M>, settings: Settings)
 const COMPENSATION = "master/compensation/";
 
 /**
- * Adds each weight and its Kahan compensation, which are one number in two parts. If the weight is rounded the other
- * way, the compensation changes entirely, but the sum does not.
+ * Adds each weight and its Kahan compensation, which together represent one number. If two runs round a weight
+ * differently, its compensation differs entirely, but the sum does not.
  */
 function inWhole({ state }: Run): Tensors {
   const whole: Record<string, HostTensor> = { ...state };

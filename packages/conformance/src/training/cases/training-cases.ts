@@ -7,12 +7,14 @@ import { lateCounterCases } from "./late-counters.js";
 import { trainingLeakCases } from "./leaks.js";
 import { learningCases } from "./learning.js";
 import { lossScaleEffectCases } from "./loss-scale-effects.js";
+import { lossWeightCases } from "./loss-weights.js";
 import { masterWeightsCases } from "./master-weights.js";
 import { objectiveCases } from "./objectives.js";
 import { overflowCases } from "./overflow.js";
 import { rankCases } from "./ranks.js";
 import { rankResumeCases } from "./ranks-resume.js";
 import { shardCases } from "./ranks-shard.js";
+import { recipeCases } from "./recipes.js";
 import { recomputeCases } from "./recompute.js";
 import { resumeCases } from "./resume.js";
 import { runCases } from "./runs.js";
@@ -31,10 +33,12 @@ export const trainingCases: readonly ConformanceCase[] = [
   ...transactionCases,
   ...overflowCases,
   ...windowCases,
+  ...lossWeightCases,
   ...rankCases,
   ...rankResumeCases,
   ...shardCases,
   ...objectiveCases,
+  ...recipeCases,
   ...recomputeCases,
   ...runCases,
   ...resumeCases,

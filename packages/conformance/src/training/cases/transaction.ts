@@ -1,4 +1,4 @@
-/** A step is applied completely or not at all: what a skip may change, and what it may not. */
+/** A step is applied completely or not at all. A skipped step may only change the scale and counters. */
 import {
   adam,
   dynamicLossScale,

@@ -71,13 +71,14 @@ function windowCase(
   );
 }
 
-/** Four batches; `MEAN` is their mean. */
+/** Four batches of two numbers. */
 const FOUR = [
   [1, 2],
   [3, -1],
   [0.5, 4],
   [-2, 8],
 ] as const;
+/** The mean of the four batches. */
 const MEAN = [0.625, 3.25];
 /** The weights after some steps, each on a window of the four batches. */
 const after = (steps: number): readonly number[] => MEAN.map((x) => -(2 ** -3) * x * steps);

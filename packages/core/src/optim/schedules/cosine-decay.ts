@@ -2,7 +2,7 @@ import { readOptions, withDefault } from "@mp/graph/internal";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, halfCosine, positive, schedule, shareLeft } from "./schedule.js";
 
-/** Falls along half a cosine from `initial` to `final` (default 0) over `steps`, then stays at `final`. */
+/** Decays along a half cosine from `initial` to `final` (default 0) over `steps`, then stays at `final`. */
 export function cosineDecay(
   initial: number,
   options: { readonly steps: number; readonly final?: number },

@@ -30,7 +30,7 @@ describe("warm restarts", () => {
     "of $steps steps, times $factor, are where a count in doubles has them",
     ({ steps, factor }) => {
       const starts = startsBefore(EXACT, steps, factor);
-      // Doubles cannot tell on which side of a step a restart is that is this close to it.
+      // If a restart is this close to a step, f64 rounding hides which of them comes first.
       const clear = starts.filter((start) => Number.isInteger(start) || far(start));
       const some = clear.filter((_start, index) => index % Math.ceil(clear.length / 100) === 0);
       const asked = [...new Set(some.flatMap(around))];

@@ -1,4 +1,4 @@
-import { count, optional, readOptions, withDefault } from "@mp/graph/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { div, minimum, mul, sub } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, positive, power, schedule } from "./schedule.js";
@@ -15,13 +15,13 @@ interface CyclicOptions {
   readonly decayPerStep?: number;
 }
 
-/** Rises straight from `low` to `high` and falls back, repeatedly (Smith, arXiv 1506.01186), at the same momentum. */
+/** Rises linearly from `low` to `high` and decays back, repeatedly (Smith, arXiv 1506.01186). Leaves momentum as is. */
 export function cyclic(low: number, high: number, options: CyclicOptions): Schedule {
   constantRate("cyclic: low", low);
   constantRate("cyclic: high", high);
   const table = {
-    up: count,
-    down: optional(count),
+    up: checks.count,
+    down: checks.optional(checks.count),
     decayPerCycle: withDefault(1, positive),
     decayPerStep: withDefault(1, positive),
   };

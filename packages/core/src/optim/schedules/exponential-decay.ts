@@ -1,4 +1,4 @@
-import { readOptions, truth, withDefault } from "@mp/graph/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { div, floor, mul } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { constantRate, positive, power, schedule } from "./schedule.js";
@@ -9,7 +9,7 @@ export function exponentialDecay(
   options: { readonly decay: number; readonly every: number; readonly staircase?: boolean },
 ): Schedule {
   constantRate("exponentialDecay: initial", initial);
-  const table = { decay: positive, every: positive, staircase: withDefault(false, truth) };
+  const table = { decay: positive, every: positive, staircase: withDefault(false, checks.truth) };
   const hints = { example: "{ decay: 0.5, every: 1000 }" };
   const settings = readOptions("exponentialDecay", options, table, hints);
   const { decay, every, staircase } = settings;

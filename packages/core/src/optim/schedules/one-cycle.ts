@@ -1,4 +1,4 @@
-import { invalid, oneOf, optional, readOptions, withDefault } from "@mp/graph/internal";
+import { checks, invalid, readOptions, withDefault } from "@mp/graph/internal";
 import { div, less, sub, where } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, halfCosine, inUnit, positive, schedule } from "./schedule.js";
@@ -8,7 +8,7 @@ interface OneCycleOptions {
   readonly steps: number;
   /** The step of the peak; default 0.3 · steps - 1, PyTorch's. */
   readonly peakAt?: number;
-  /** The step at which the rate is back at the first one. Default: it falls straight to the final rate. */
+  /** The step at which the rate is back at the first rate. By default the rate decays directly to the final rate. */
   readonly backAt?: number;
   /** The first rate is peak / divisor; default 25. */
   readonly divisor?: number;
@@ -19,18 +19,18 @@ interface OneCycleOptions {
 }
 
 /**
- * Rises to a peak and falls again, to a rate far below the first one (Smith & Topin, arXiv 1708.07120), as PyTorch
- * and optax compute it. Does not change the momentum.
+ * Rises to a peak, then decays to a rate far below the first one (Smith & Topin, arXiv 1708.07120), as PyTorch and
+ * optax compute it. Does not change the momentum.
  */
 export function oneCycle(peak: number, options: OneCycleOptions): Schedule {
   constantRate("oneCycle: peak", peak);
   const table = {
     steps: positive,
-    peakAt: optional(positive),
-    backAt: optional(positive),
+    peakAt: checks.optional(positive),
+    backAt: checks.optional(positive),
     divisor: withDefault(25, positive),
     finalDivisor: withDefault(1e4, positive),
-    shape: withDefault("cosine", oneOf("cosine", "linear")),
+    shape: withDefault("cosine", checks.oneOf("cosine", "linear")),
   };
   const settings = readOptions("oneCycle", options, table, { example: "{ steps: 10_000 }" });
   const { steps, divisor, finalDivisor, shape, peakAt = 0.3 * steps - 1, backAt } = settings;

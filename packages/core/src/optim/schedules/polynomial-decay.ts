@@ -1,12 +1,12 @@
 import type { Tensor } from "@mp/graph";
-import { count, readOptions, truth, withDefault } from "@mp/graph/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { add, cast, div, maximum, mul, pow } from "@mp/graph/ops";
 import type { Schedule } from "../optimizer.js";
 import { between, constantRate, positive, schedule, shareLeft } from "./schedule.js";
 
 /**
- * (initial - final) · (1 - step / steps)^power + final over `steps`, then `final`. With `cycle` the rate starts
- * again, lower each time: whenever `step` exceeds `steps`, the next multiple takes the place of `steps`.
+ * (initial - final) · (1 - step / steps)^power + final over `steps`, then `final`. With `cycle` the rate starts again,
+ * lower each time: once `step` exceeds `steps`, the next multiple of `steps` replaces `steps`.
  */
 export function polynomialDecay(
   initial: number,
@@ -19,10 +19,10 @@ export function polynomialDecay(
 ): Schedule {
   constantRate("polynomialDecay: initial", initial);
   const table = {
-    steps: count,
+    steps: checks.count,
     final: withDefault(0, constantRate),
     power: withDefault(1, positive),
-    cycle: withDefault(false, truth),
+    cycle: withDefault(false, checks.truth),
   };
   const settings = readOptions("polynomialDecay", options, table, { example: "{ steps: 10_000 }" });
   const { steps, final, power: exponent, cycle } = settings;

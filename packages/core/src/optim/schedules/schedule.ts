@@ -7,7 +7,7 @@ import type { Schedule } from "../optimizer.js";
 /** Steps are i32, so they are below this. */
 export const STEPS: number = 2 ** 31;
 
-/** Checks a constant rate: a negative one ascends, and one that is not finite would only show as skipped steps. */
+/** Checks a constant rate: a negative rate ascends, and an infinite rate or NaN would only show as skipped steps. */
 export const constantRate: Check = hyperparameter({ from: 0 });
 export const positive: Check = hyperparameter({ from: 0, open: true });
 
@@ -23,7 +23,7 @@ export function schedule(
 
 export const inUnit = (x: Tensor): Tensor => clip(x, { min: 0, max: 1 });
 
-/** (1 - cos(π·x)) / 2, which rises from 0 to 1, as the square of a sine: the difference would cancel near 0. */
+/** Computes (1 - cos(π·x)) / 2, which rises from 0 to 1, as the square of a sine: 1 - cos would cancel near 0. */
 export function halfCosine(x: Tensor): Tensor {
   const root = sin(mul(x, Math.PI / 2));
   return mul(root, root);
@@ -35,5 +35,5 @@ export const between = (low: number, high: number, x: Tensor): Tensor => add(mul
 /** base^x, with the logarithm of the base in doubles: 0.9999 in f32 is off by 1e-8, and its 10 000th power by 1e-4. */
 export const power = (base: number, x: Tensor): Tensor => pow(literal(2), mul(x, Math.log2(base)));
 
-/** The fraction of the steps that is left, exact near its end. */
+/** The fraction of the steps that is left at step t, exact near the end. */
 export const shareLeft = (t: Tensor, steps: number | Tensor): Tensor => inUnit(div(sub(steps, t), steps));

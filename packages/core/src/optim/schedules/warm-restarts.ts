@@ -1,5 +1,5 @@
 import { type Tensor, tensor } from "@mp/graph";
-import { claim, count, readOptions, withDefault } from "@mp/graph/internal";
+import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import {
   add,
   cast,
@@ -29,13 +29,13 @@ interface WarmRestartsOptions {
 
 const isGrowth = (x: unknown): boolean => typeof x === "number" && (x === 1 || (x >= 1.01 && x < STEPS));
 /** Refuses factors between 1 and 1.01, for which the table of restarts would be long. */
-const growth = claim("1, or from 1.01 to 2^31", isGrowth);
+const growth = checks.claim("1, or from 1.01 to 2^31", isGrowth);
 
-/** Falls along half a cosine from `initial` to `final`, again and again (Loshchilov & Hutter, arXiv 1608.03983). */
+/** Decays along a half cosine from `initial` to `final`, then restarts (Loshchilov & Hutter, arXiv 1608.03983). */
 export function warmRestarts(initial: number, options: WarmRestartsOptions): Schedule {
   constantRate("warmRestarts: initial", initial);
   const table = {
-    steps: count,
+    steps: checks.count,
     factor: withDefault(1, growth),
     peakFactor: withDefault(1, positive),
     final: withDefault(0, constantRate),
@@ -63,7 +63,7 @@ export function equalCycle(step: Tensor, length: number): CyclePosition {
   return { cycle, past, length };
 }
 
-/** Position in cycles that get longer. Their first steps are a table, since logarithms would miss some by one. */
+/** Position in cycles that get longer. A table has the first step of each: logarithms would be off by one for some. */
 function growingCycle(t: Tensor, step: Tensor, first: number, factor: number): CyclePosition {
   const starts: number[] = [];
   for (let start = first; start < STEPS; start = start * factor + first) starts.push(start);

@@ -1,7 +1,8 @@
 /**
- * 8-bit codes for numbers from -1 to 1: the two dynamic maps of bitsandbytes (Dettmers et al., arXiv 2110.02861). The
- * seven decades below 1 have 1, 2, 4 … 64 numbers for each sign, or 2, 4, 8 … 128 if all are of one sign: the middles
- * of equal steps. 0 and 1 have codes of their own.
+ * 8-bit codes for numbers from -1 to 1: the two dynamic maps of bitsandbytes (Dettmers et al., arXiv 2110.02861). Each
+ * of the seven decades below 1 is divided into equal steps, and the middle of each step has a code. From the lowest
+ * decade up, these are 1, 2, 4 … 64 steps per sign, or 2, 4, 8 … 128 if no number is negative. 0 and 1 have codes of
+ * their own.
  */
 
 import type { Tensor } from "@mp/graph";
@@ -12,13 +13,13 @@ export type Signs = "both" | "nonNegative";
 
 const DECADES = 7;
 
-/** Number of numbers in the lowest decade; each next decade has twice as many. */
+/** Number of steps in the lowest decade; each next decade has twice as many. */
 const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
 
 /** The code of 1 minus the code of 0. */
 const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
 
-/** A line a·c + b for each decade that gives its numbers by code c. In other decades, their own lines are higher. */
+/** For each decade, the line a·c + b that gives the number of code c. In other decades, another line is higher. */
 const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
   Array.from({ length: DECADES }, (_, decade) => {
     const steps = lowest[signs] * 2 ** decade;
@@ -40,8 +41,8 @@ export function dynamicallyDecoded(codes: Tensor, signs: Signs): Tensor {
 }
 
 /**
- * Encodes x (f32, -1 to 1) as the code (u8) of the nearest number. With `draw`, uniform in [0, 1), it is the code of
- * either neighbor of x, so that the mean is x.
+ * Encodes x (f32, -1 to 1) as the code (u8) of the nearest number. With `draw`, uniform in [0, 1), x is rounded up or
+ * down at random so that the expected value is x.
  */
 export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tensor {
   const magnitude = signs === "both" ? abs(x) : x;
@@ -49,16 +50,16 @@ export function dynamicallyEncoded(x: Tensor, signs: Signs, draw?: Tensor): Tens
   const limits = { min: 0, max: top[signs] + 0.5 };
   const place = draw === undefined ? position : clip(add(position, add(draw, -0.5)), limits);
   if (signs === "nonNegative") return cast(place, "u8");
-  // The sign: a smaller factor would leave a fraction of it for numbers near 0.
+  // The sign of x: a smaller factor would give numbers near 0 a fraction instead of ±1.
   const side = clip(mul(x, 2 ** 100), { min: -1, max: 1 });
-  // -1 has no code: that of the largest negative number is 0.
+  // -1 has no code: the clip gives it code 0, that of its nearest number.
   return cast(clip(add(mul(side, floor(place)), 127), { min: 0 }), "u8");
 }
 
 /**
- * Position of a magnitude among the codes. The number of code c is at c + 1/2, and the magnitudes nearest to it lie
- * from c to c + 1. The position is linear within a decade; other lines join the decades, the first number to 0 and
- * the last to 1.
+ * Maps a magnitude to a position on the axis of codes. The number of code c maps to c + 1/2; magnitudes nearest to that
+ * number map to c … c + 1. The map is linear within a decade; other lines connect two decades, 0 and the first number,
+ * the last number and 1.
  */
 function codePosition(magnitude: Tensor, signs: Signs, joinsBothSides: boolean): Tensor {
   const largest = lowest[signs] * 2 ** DECADES;

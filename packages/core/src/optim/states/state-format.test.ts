@@ -139,7 +139,7 @@ it("a block of zeros, and one with a huge value, keep what they can", () => {
   const zeros = Array.from({ length: 300 }, () => 0);
   for (const format of FORMATS) expect(stored(zeros, format, "both").values.map(Math.abs)).toEqual(zeros);
   const { values } = stored([3e38, ...Array.from({ length: 255 }, () => 1), 1, 0.5], "u8", "both");
-  // What is too small beside the huge value becomes 0; the next block is as exact as alone.
+  // Values far below the huge one become 0; the next block is not affected.
   expect(values.slice(1, 256).every((value) => value === 0)).toBe(true);
   expect(values.slice(256)).toEqual([1, expect.closeTo(0.5, 2)]);
 });

@@ -31,7 +31,7 @@ export const isStateFormat = (dtype: DType): dtype is StateFormat =>
   (STATE_FORMATS as readonly DType[]).includes(dtype);
 
 interface Scales {
-  /** Suffix of the scales' slot after the name of the values' slot, by the signs of the values. */
+  /** The suffix that turns the name of a slot into the name of its scales' slot, by the signs of the values. */
   readonly suffix: Readonly<Record<Signs, string>>;
   /** Shape of the scales for a tensor with this many elements. */
   shapeOf(elements: number): Shape;
@@ -51,7 +51,7 @@ const BLOCK = 256;
 /** Lower bound of scales: a smaller one has no reciprocal on engines without subnormals. */
 const SMALLEST_SCALE = 2 ** -120;
 
-/** One scale for a tensor brings its largest magnitude to `place`, below the dtype's largest number. */
+/** Codec with one scale per tensor, which brings the largest magnitude to `place`, below the dtype's largest number. */
 const scaledCodec = (dtype: "f16" | "f8e4m3", place: number): Codec => ({
   scales: {
     suffix: { both: ".scale", nonNegative: ".scale" },

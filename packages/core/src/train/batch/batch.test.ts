@@ -174,7 +174,7 @@ describe("many batch shapes", () => {
     const live = real.stats().live;
     await rows(9);
     expect([compiled, real.stats().live]).toEqual([9, live]);
-    // 4 was the oldest.
+    // The program for 4 rows was used least recently.
     await rows(1, 2, 3, 5, 6, 7, 8, 9);
     expect(compiled).toBe(9);
     await rows(4);

@@ -1,5 +1,5 @@
 import { type Check, invalid, shown } from "@mp/graph/internal";
-import { partWith } from "../../precision/choose-precision.js";
+import { partWith } from "../../precision/check-precision.js";
 import type { LossScaler } from "../../precision/loss-scaler.js";
 import { scaleRange } from "../programs/scale.js";
 
@@ -15,7 +15,7 @@ export const backendPart: Check = partWith(
 
 const optimizerFunctions = partWith(["init", "update"], "make one: optimizer: adamW({ learningRate: 1e-3 })");
 
-/** Refuses an optimizer's factory, and a gradient transformation, whose updates would increase the loss. */
+/** Refuses an optimizer factory that was not called, and a transformation, whose updates would increase the loss. */
 export const optimizerPart: Check = (what, optimizer) => {
   optimizerFunctions(what, optimizer);
   const { name, kind } = optimizer as Parts;
@@ -52,7 +52,7 @@ export function checkFunction(what: string, value: unknown): void {
   throw invalid(`${what}: takes a function of parameters and data, got ${shown(value)}`);
 }
 
-/** @throws MP_INVALID_ARGUMENT for a scaler with no scale between its smallest and its largest */
+/** @throws MP_INVALID_ARGUMENT for a scaler whose `minScale` is above its `maxScale`, or is not a number */
 export function checkScales(lossScaler: LossScaler): void {
   const { name, minScale, maxScale } = lossScaler;
   const areNumbers = [minScale, maxScale].every((scale) => scale === undefined || typeof scale === "number");

@@ -59,7 +59,7 @@ const RANGES: { readonly [K in Op]?: (node: GraphNode<K>, shape: Shape) => Allow
   GatherElements: indices,
 };
 
-/** The ranges of a graph's inputs that reach an operator as labels or indices without arithmetic in between. */
+/** The allowed ranges of graph inputs that reach an operator as labels or indices, without arithmetic in between. */
 function indexRanges(graph: Graph): readonly IndexRange[] {
   const made = producers(graph);
   const inputs = new Map(
@@ -110,7 +110,7 @@ export function withCheckedIndices(executable: Executable, graph: Graph): Execut
   };
 }
 
-/** Checks labels and indices on the host; the engine checks those that it holds. */
+/** Checks labels and indices in a host tensor; the engine checks data in its own memory. */
 function checkRange(given: RunInput | undefined, range: IndexRange): void {
   if (!isHostTensor(given)) return;
   const { data, shape } = given;

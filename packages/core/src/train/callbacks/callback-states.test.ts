@@ -42,7 +42,7 @@ describe("the state of a callback", () => {
           if (step === at) bytes = await first.saveBytes();
         },
       };
-      // In front of the callback whose state it saves.
+      // The saving callback precedes the one whose state it saves.
       await first.fit(batches(4), { epochs: 2, callbacks: [saving, new Sum()] });
       const second = await smallRun();
       await second.loadBytes(bytes);
@@ -64,7 +64,7 @@ describe("the state of a callback", () => {
     expect(next.sum).toBe(whole.sum);
     const loaded = await smallRun();
     await loaded.loadBytes(await training.saveBytes());
-    // A call without it keeps it.
+    // A call without the callback keeps its state.
     await loaded.fit(batches(3), { onStep: () => "stop" });
     const last = new Sum();
     await loaded.fit(batches(3), { callbacks: [last, { onStart: () => "stop" }] });

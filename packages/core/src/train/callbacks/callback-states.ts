@@ -6,8 +6,8 @@ import { checkJson, type Json } from "./json.js";
 export type SavedStates = Readonly<Record<string, Json>>;
 
 /**
- * The states of a run's callbacks: the live ones during a `fit`, otherwise those of a checkpoint or of the last
- * `fit`.
+ * The states of a run's callbacks: during a `fit`, as the callbacks hold them; otherwise, as a checkpoint or the last
+ * `fit` left them.
  */
 export class CallbackStates {
   #kept: SavedStates = {};
@@ -20,7 +20,7 @@ export class CallbackStates {
    * @throws what the callbacks' `load` throws
    */
   begin(callbacks: readonly Pick<FitCallback, "state">[], warn: (warning: TrainingWarning) => void): void {
-    // A `fit` that failed has not ended: what its callbacks had then is the run's.
+    // A failed `fit` did not call `end`: the run keeps the states that its callbacks have now.
     this.end();
     this.#live = callbacks.flatMap(({ state }) => state ?? []);
     if (this.#isOfCheckpoint) for (const warning of warnUnmatched(this.#kept, this.#live)) warn(warning);
@@ -41,17 +41,17 @@ export class CallbackStates {
     return { ...this.#kept, ...Object.fromEntries(live) };
   }
 
-  /** Ends a `fit`: the run keeps the states, and the callbacks may be used elsewhere. @throws as `now` */
+  /** Ends a `fit`. The run keeps the states, so the callbacks may be used elsewhere. @throws as `now` */
   end(): void {
     const now = this.now();
     this.#kept = now;
     this.#live = [];
   }
 
-  /** Replaces the states by those of a checkpoint. */
-  replace(saved: SavedStates): void {
+  /** Replaces the states by those of a checkpoint after so many iterations; before the first, nothing can be missing. */
+  replace(saved: SavedStates, iteration: number): void {
     this.#kept = saved;
-    this.#isOfCheckpoint = true;
+    this.#isOfCheckpoint = iteration > 0;
   }
 }
 

@@ -1,6 +1,6 @@
 import { checkOptions, invalid, isPlainObject, type OptionNames, shown } from "@mp/graph/internal";
 import type { StepResult } from "../definition/result.js";
-import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
+import type { DatasetEvaluation } from "../metrics/evaluation-result.js";
 import type { Json } from "./json.js";
 
 /** The answer of a callback: `"stop"` ends training, anything else continues it. A promise is awaited. */
@@ -13,6 +13,12 @@ export type RatesByGroup = Readonly<Record<string, number | Readonly<Record<stri
 export interface FitTraining {
   /** Saves like the trainer's `save`: the file also has the state of all callbacks. */
   save(path: string): Promise<void>;
+  /**
+   * Takes the weights, their average and the model state of a checkpoint of this run, and nothing else: optimizer,
+   * scaler, counters and position stay.
+   * @throws as the trainer's `load`
+   */
+  loadWeights(path: string): Promise<void>;
   /** The trainer's `rates`. */
   rates(): Promise<RatesByGroup>;
   /** The trainer's `setRates`. */
@@ -62,7 +68,7 @@ export interface FitEpoch {
 export interface FitValidation<K extends string = string>
   extends Omit<DatasetEvaluation<K>, "metrics">,
     FitEpoch {
-  /** The loss's `metrics`, means over the samples. Results of the validation's own metrics are here too, untyped. */
+  /** The loss's `metrics` as means over the samples. Results of `validation.metrics` are here too, untyped. */
   readonly metrics: Readonly<Record<K, number>>;
 }
 
@@ -114,14 +120,14 @@ export interface FitCallback<
   readonly onStep?: (step: S) => CallbackAnswer;
   /** Called after each evaluation of the validation data; at the end of a pass, before `onEpoch`. */
   readonly onValidation?: (validation: V) => CallbackAnswer;
-  /** Called at the end of each pass. If the last step of a pass ends `fit` by `steps`, the next `fit` ends the pass. */
+  /** Called at the end of each pass. If `steps` ends `fit` with the last step of a pass, the next `fit` calls it. */
   readonly onEpoch?: (epoch: FitEpoch) => CallbackAnswer;
   /**
    * Called after each step and each pass, once the other functions of all callbacks have been called for it. A
    * checkpoint saved here has the state of all callbacks, so a resumed run repeats nothing and leaves nothing out.
    */
   readonly afterCallbacks?: (position: FitEpoch) => void | Promise<void>;
-  /** Called once, after the last save. If `fit` fails, all are called, and `fit` rejects with the first error. */
+  /** Called once, after the last save or a failure, even if another `onEnd` throws; the first error rejects `fit`. */
   readonly onEnd?: (end: FitEnd) => void | Promise<void>;
 }
 
@@ -144,7 +150,7 @@ export function checkCallbacks(what: string, callbacks: unknown): void {
 }
 
 function checkCallback(what: string, callback: unknown): void {
-  // An instance of a class may have other members; an object that is written out has none that nobody calls.
+  // An instance of a class may have other members; in a plain object, an unknown member is a mistake.
   if (typeof callback !== "object" || callback === null || isPlainObject(callback)) {
     checkOptions<FitCallback>(what, callback as FitCallback, CALLBACK, "{ onStep }");
   }
@@ -185,7 +191,7 @@ export async function stops<C>(
   return isStopped;
 }
 
-/** Calls `onEnd` of every callback, whatever the others throw. @throws the first error */
+/** Calls `onEnd` of every callback, even if some throw. @throws the first error */
 export async function tellEnd(callbacks: readonly Pick<FitCallback, "onEnd">[], end: FitEnd): Promise<void> {
   const errors: unknown[] = [];
   for (const callback of callbacks) {

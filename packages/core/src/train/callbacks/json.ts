@@ -3,7 +3,7 @@ import { invalid, isPlainObject } from "@mp/graph/internal";
 /** JSON values. Data cursors and callbacks' states are JSON, so that a checkpoint can hold them. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** @throws MP_INVALID_ARGUMENT naming the place of a value that JSON would drop or change in a file */
+/** @throws MP_INVALID_ARGUMENT naming the path of a value that JSON would drop or change in a file */
 export function checkJson(value: unknown, place: string, depth = 0): asserts value is Json {
   const refuse = (got: string): never => {
     throw invalid(`${place}: is no JSON value, got ${got}`);

@@ -173,7 +173,7 @@ describe("a checkpoint of an earlier version", () => {
     expect(saved.metadata).toEqual(tensorsOfBytes(bytes).metadata);
     expect(training.warnings.filter(({ type }) => type === "checkpoint")).toEqual([]);
     const { loss } = await training.step({ x: sine([4, 3], 2.37), y: sine([4, 2], 2.9) });
-    // Of the run that wrote it.
+    // From the run that wrote the file.
     expect(loss).toBe(0.8894569277763367);
   });
 
@@ -196,7 +196,7 @@ describe("a checkpoint of an earlier version", () => {
     const saved = tensorsOfBytes(await training.saveBytes());
     expect(saved.tensors).toEqual(shortened(bytes));
     const losses = [await stepOf(training, 3), await stepOf(training, 4), await stepOf(training, 5)];
-    // Of the run that wrote it.
+    // From the run that wrote the file.
     expect(losses).toEqual([1.638671875, 6.0859375, 0.791015625]);
   });
 

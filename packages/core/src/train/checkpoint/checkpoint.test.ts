@@ -260,7 +260,7 @@ describe("a file that does not fit", () => {
     [
       "optimizer",
       { optimizer: sgd({ learningRate: 1 }) },
-      // The difference alone, and first: precision, master weights and loss scaler are the same.
+      // Only the optimizer is named: precision, master weights and loss scaler are the same.
       /: does not fit: optimizer\/velocity[^;]* is unknown here; .*; this run has optimizer sgd\([^;]*\) instead of momentum\([^;]*\); loadParameters/,
     ],
     [
@@ -456,7 +456,7 @@ describe("values that no run leaves behind", () => {
     await expect(training.load(path)).rejects.toThrow(
       "loss scaler powers gave the scale 0, which is no number from 2^-126 to 2^126",
     );
-    // Above 0, and every step at it would be skipped.
+    // The scale is above 0, but every step at it would be skipped.
     await saveTensors(path, { ...tensors, "scaler/power": f32(2 ** 127) }, metadata);
     await expect(training.load(path)).rejects.toThrow(
       "let its `scale` stay in that range; nothing was loaded",

@@ -5,20 +5,20 @@ import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../callbacks/json.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { RankPlace } from "../definition/rank-place.js";
-import { findSlotGroup, isOptionalSlot, slotGroupName } from "../definition/state.js";
+import { findSlotGroup, isOptionalSlot, type SlotGroupName, slotGroupName } from "../definition/state.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import type { GivenTypes } from "../objective/initial-state.js";
-import { emptyWindowSlots } from "../objective/window.js";
+import { emptyWindowSlots } from "../objective/window-reduction.js";
 import { DAMAGED, FORMAT, listMisfits, OPTIONAL_FORMAT, openCheckpoint } from "./file/open-checkpoint.js";
 import type { CheckpointSource } from "./file/place.js";
 import { listSettings, printSettings, type Setting } from "./file/settings.js";
 import { convertStates } from "./refit/converted-states.js";
 import { refitState, slotReader } from "./refit/refitted-state.js";
-import { valueProblems } from "./restored-state.js";
 import type { ScalerRules } from "./scaler-rules.js";
+import { valueProblems } from "./value-problems.js";
 
 export interface CheckpointInfo {
-  /** Identifies the run's streams of randomness; a resumed run must have the same ones. */
+  /** The random key that the run draws from; a resumed run must have the same one. */
   readonly key: string;
   /** Name of the precision for people who read the file; `settings` has its parts. */
   readonly precision: string;
@@ -27,7 +27,7 @@ export interface CheckpointInfo {
   /** The entry of the master weights' state that holds the weights; undefined if the whole state does. */
   readonly weightsAt: string | undefined;
   readonly place: RankPlace;
-  /** Types of the values that the run was given; the state of a new run is made from them. */
+  /** Types of the parameters and model state that the trainer was given; a new run's state is made from these types. */
   readonly given: GivenTypes;
 }
 
@@ -92,9 +92,10 @@ async function readPart(
 }
 
 /**
- * Reads a checkpoint whole, checks it against the state, then replaces the state and returns the position. Warns
- * about settings that differ from this run's although the state fits. Only the checks may fail, and `all` runs them:
- * with several processes, none continues before the checks have passed in each.
+ * Reads a checkpoint whole, checks it against the state, then replaces the state and returns the position. Warns about
+ * settings that differ from this run's although the state fits. Only the checks may fail. `all` runs them, so that with
+ * several processes no process continues before the checks have passed in every process. With `groups`, replaces only
+ * the slots of these groups.
  * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded then
  */
 export async function loadCheckpoint(
@@ -103,11 +104,17 @@ export async function loadCheckpoint(
   info: CheckpointInfo,
   scaler: ScalerRules,
   warn: (warning: TrainingWarning) => void,
-  all: <T>(check: () => Promise<T>) => Promise<T> = (check) => check(),
+  how: {
+    readonly all: <T>(check: () => Promise<T>) => Promise<T>;
+    readonly groups: readonly SlotGroupName[] | undefined;
+  },
 ): Promise<RunPosition> {
-  const checked = await all(() => checkCheckpoint(source, { backend, state }, info, scaler));
+  const checked = await how.all(() => checkCheckpoint(source, { backend, state }, info, scaler));
   const { tensors, metadata, notes, position } = checked;
-  await state.write({ ...tensors, ...emptyWindowSlots(state, tensors) });
+  const loaded = Object.entries({ ...tensors, ...emptyWindowSlots(state, tensors) }).filter(
+    ([slot]) => how.groups?.includes(slotGroupName(slot)) ?? true,
+  );
+  await state.write(Object.fromEntries(loaded));
   for (const note of notes) warn({ type: "checkpoint", message: `${source.name}: ${note}` });
   const other = differences(info.settings, metadata);
   if (other.length > 0) {
@@ -120,7 +127,7 @@ export async function loadCheckpoint(
 }
 
 interface Checked extends LoadedTensors {
-  /** What was changed to make the checkpoint fit. */
+  /** The changes that made the checkpoint fit, as text. */
   readonly notes: readonly string[];
   readonly position: RunPosition;
 }
@@ -147,7 +154,8 @@ async function checkCheckpoint(
     refuse(`does not fit: ${listMisfits(misfits)}${settings}; loadParameters takes its parameters alone`);
   }
   const tensors = fitted?.tensors ?? opened.tensors;
-  // A conversion may hide a value of the file, and a parameter that is trained from now on may be infinite.
+  // Checks the file's values and the converted ones, because a conversion may hide a bad value of the file, and a
+  // frozen infinity may be trained from now on.
   for (const held of new Set([file.tensors, tensors])) {
     const problems = valueProblems(held, info.objectives, scaler.bounds, slotOf);
     if (problems.length > 0) refuse(`${listMisfits(problems)}; ${DAMAGED}`);

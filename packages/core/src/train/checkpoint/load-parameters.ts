@@ -1,8 +1,8 @@
 import { type DType, formatType, type HostTensor, isHostTensor, mapTree } from "@mp/graph";
-import { checkOptions, oneOf } from "@mp/graph/internal";
-import { nonFiniteProblem } from "../batch/non-finite.js";
+import { checkOptions, checks } from "@mp/graph/internal";
 import { feedName } from "../definition/traced-program.js";
 import type { WeightsChoice } from "../weights/average.js";
+import { nonFiniteProblem } from "../weights/non-finite.js";
 import { DAMAGED, listMisfits, openCheckpoint } from "./file/open-checkpoint.js";
 import { fromBytes, fromFile } from "./file/place.js";
 import { weightsIn } from "./file/weights-in.js";
@@ -14,10 +14,10 @@ export interface ModelTrees {
 }
 
 /**
- * Loads parameters, and model state if `like` has it, to start fine-tuning: from the path or bytes of a training
- * checkpoint, as new values of the trees in `like`. Parameters are f32 whatever their storage dtype, except that a
- * frozen one keeps its own; with `weights: "ema"` they are the moving average. Seed, optimizer and precision of the
- * run that wrote the file, and entries that are not in `like`, are ignored.
+ * Loads parameters, and model state if `like` has it, from the path or bytes of a training checkpoint, for example to
+ * fine-tune. Returns the trees of `like` with the loaded values. Parameters are f32 whatever their storage dtype,
+ * except that a frozen parameter keeps its dtype; with `weights: "ema"` they are the moving average. Seed, optimizer
+ * and precision of the run that wrote the file, and entries that are not in `like`, are ignored.
  * @throws MP_IO, MP_PARSE; MP_CHECKPOINT_MISMATCH naming a value that is missing, of another shape or not finite
  */
 export async function loadParameters<L extends ModelTrees>(
@@ -27,7 +27,7 @@ export async function loadParameters<L extends ModelTrees>(
 ): Promise<L> {
   checkOptions("loadParameters", options, { weights: true }, '{ weights: "ema" }');
   const { weights = "current" } = options;
-  oneOf("current", "ema")("loadParameters: weights", weights);
+  checks.oneOf("current", "ema")("loadParameters: weights", weights);
   checkOptions<ModelTrees>(
     "loadParameters",
     like,

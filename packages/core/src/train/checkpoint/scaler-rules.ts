@@ -7,17 +7,17 @@ import { isValueType } from "../definition/state.js";
 import { feedName, type TypeTree } from "../definition/traced-program.js";
 import { scaleFault } from "../programs/scale.js";
 import { scaleOfScalerProgram } from "../programs/step-programs.js";
-import type { Bounds } from "./restored-state.js";
+import type { Bounds } from "./value-problems.js";
 
-/** Rules that a run applies to its loss scalers' states from a file. */
+/** The checks of loss scalers' states that come from a checkpoint. */
 export interface ScalerRules {
-  /** Bounds by slot. */
+  /** Bounds of the states' values, by slot. */
   readonly bounds: Bounds;
   /** Runs the scalers on the engine and returns a problem with their scales, if any. */
   faultOf(tensors: Outputs): Promise<string | undefined>;
 }
 
-/** The rules of all objectives' scalers. */
+/** Makes the checks for the scalers of all objectives. */
 export function scalerRules(
   backend: Backend,
   definitions: readonly StepDefinition[],

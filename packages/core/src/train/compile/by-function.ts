@@ -1,6 +1,6 @@
 import type { TrainingWarning } from "../definition/warning.js";
 
-/** Makes a value once for each function object. Warns at the third, because each new function is compiled. */
+/** Makes a value once for each function object. Warns at the third function, because each new function is compiled. */
 export class ByFunction<F extends object, T> {
   readonly #made = new WeakMap<F, T>();
   readonly #what: string;
@@ -8,7 +8,7 @@ export class ByFunction<F extends object, T> {
   readonly #make: (id: number, given: F) => T;
   #count = 0;
 
-  /** @param make gets the function and how many were seen before it */
+  /** @param make called with the function and with the number of functions seen before */
   constructor(what: string, warn: (warning: TrainingWarning) => void, make: (id: number, given: F) => T) {
     this.#what = what;
     this.#warn = warn;

@@ -1,7 +1,7 @@
 import { MpError } from "@mp/graph";
 import { invalid, WorkQueue } from "@mp/graph/internal";
 
-/** Runs the calls of a trainer or predictor one after another: each reads the state that the last one committed. */
+/** Runs the calls of a trainer or predictor one after another; each reads the state that the call before committed. */
 export class CallQueue {
   readonly #owner: string;
   readonly #calls = new WorkQueue();
@@ -40,8 +40,8 @@ export class CallQueue {
   }
 
   /**
-   * Wraps a user function that a call waits for. If the function calls the trainer before its first await, the
-   * trainer rejects, since the two would wait for each other. A later call cannot be told from calls by others.
+   * Wraps a user function that a call waits for. If the function calls the trainer before its first await, the trainer
+   * rejects that call, since the two would wait for each other. Calls after the first await are not detected.
    */
   hook<A extends readonly unknown[], R>(name: string, run: (...given: A) => R): (...given: A) => R {
     return (...given) => {

@@ -48,7 +48,7 @@ export class CompiledPrograms {
     return known;
   }
 
-  /** The program for a kind and batch signature, traced and compiled at its first use. One call at a time. */
+  /** The program for a kind and batch signature, traced and compiled at its first use. Await each call. */
   async findOrCompile(kind: string, signature: string, build: () => Program): Promise<Compiled> {
     return this.find(kind, signature) ?? (await this.#compile(kind, signature, build()));
   }
@@ -75,7 +75,7 @@ export class CompiledPrograms {
 
   #countShapes(kind: string, signature: string): void {
     const seen = this.#signatures.get(kind) ?? new Set<string>();
-    // One that was disposed and is compiled again is no other shape.
+    // A disposed program that is compiled again adds no shape.
     if (seen.has(signature)) return;
     this.#signatures.set(kind, seen.add(signature));
     if (seen.size !== MANY_SHAPES) return;
@@ -94,10 +94,7 @@ export class CompiledPrograms {
     }
   }
 
-  /**
-   * The most bytes that a program has held at once, except programs that diagnose; undefined if the engine does not
-   * say.
-   */
+  /** The largest peak of a program in bytes, without programs that diagnose; undefined if the engine reports none. */
   peakBytes(): number | undefined {
     const programs = [...this.#compiled.values()].filter(({ probes }) => probes === undefined);
     const reports = programs.flatMap(({ executable }) => executable.memory?.() ?? []);
@@ -121,20 +118,28 @@ const evictionWarning = (kept: number): TrainingWarning => ({
   details: { kept },
 });
 
-/** Compiles a program, runs it once and disposes of it. */
-export async function runOnce(
-  backend: Backend,
-  { graph, bindings }: Program,
-  inputs: Readonly<Record<string, RunInput>>,
-  state?: State,
-): Promise<Readonly<Record<string, HostTensor>>> {
-  const executable = await backend.compile(
-    graphFor(graph, backend.manifest),
-    state === undefined ? {} : { state, bindings },
-  );
+/** Compiles a program, uses it and disposes of it. */
+export async function withCompiled<T>(
+  { backend, state }: { readonly backend: Backend; readonly state?: State },
+  { bindings, ...rest }: Program,
+  use: (compiled: Compiled) => Promise<T>,
+): Promise<T> {
+  const options = state === undefined ? {} : { state, bindings };
+  const executable = await backend.compile(graphFor(rest.graph, backend.manifest), options);
   try {
-    return await executable.run(inputs);
+    return await use({ executable, ...rest });
   } finally {
     await executable.dispose();
   }
 }
+
+/** Compiles a program, runs it once and disposes of it. */
+export const runOnce = (
+  backend: Backend,
+  program: Program,
+  inputs: Readonly<Record<string, RunInput>>,
+  state?: State,
+): Promise<Readonly<Record<string, HostTensor>>> =>
+  withCompiled({ backend, ...(state === undefined ? {} : { state }) }, program, ({ executable }) =>
+    executable.run(inputs),
+  );

@@ -3,7 +3,7 @@ import { unsupportedReason } from "@mp/graph/backend";
 import { unrollScans } from "@mp/graph/internal";
 import { widenSums } from "../../cast/widen-sums.js";
 
-/** The graph that a backend compiles for a program: loops and attention that it lacks are expanded, sums are in f32. */
+/** The graph that a backend compiles: loops and attention expanded if it lacks them, sums of half dtypes widened. */
 export function graphFor(graph: Graph, manifest: BackendManifest): Graph {
   const lacks = (op: "Scan" | "Attention"): boolean => unsupportedReason(manifest.ops[op]) !== undefined;
   const hasLoops = graph.nodes.some(({ op }) => op === "Scan");

@@ -1,25 +1,16 @@
 /** Evaluates loss and metrics over a whole data set. */
 
-import {
-  callback,
-  integer,
-  invalid,
-  later,
-  type OptionTable,
-  optional,
-  readOptions,
-  withDefault,
-} from "@mp/graph/internal";
+import { checks, invalid, later, type OptionTable, readOptions, withDefault } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
 import { signalPart } from "../batch/check-parts.js";
 import type { LossContext, Traced } from "../definition/loss.js";
 import { evaluationIn, type Outputs } from "../definition/outputs.js";
 import type { Evaluation } from "../definition/result.js";
 import type { TrainingWarning } from "../definition/warning.js";
-import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
+import type { DatasetEvaluation } from "../metrics/evaluation-result.js";
 import type { MetricsFunction, TracedMetrics } from "../metrics/traced-metrics.js";
 import type { WeightsChoice } from "../weights/average.js";
-import { countBy, sampleCount } from "./sample-count.js";
+import { countBy, lossWeight, sampleCount } from "./sample-count.js";
 import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 /** How a data set is evaluated; `T` is the type of the data's batches. */
@@ -27,8 +18,9 @@ export interface EvaluateAllOptions<M, T> extends WeightsChoice {
   /** Model state that each batch starts from, instead of the run's. */
   readonly modelState?: M;
   /**
-   * The number of samples that a batch counts as. Default: the sum of the batch's `weights` (f32 [n]) if it has a
-   * tensor of this name, otherwise the first dimension, which all its tensors must share; scalars do not matter.
+   * The number of samples that a batch counts as. Default: the `weight` that the loss returns, else the sum of the
+   * batch's `weights` (f32 [n]) if it has a tensor of this name, otherwise the first dimension, which all its tensors
+   * must share; scalars do not matter.
    */
   readonly samples?: (batch: T) => number;
   /** Number of batches to evaluate, needed for endless data; default all. */
@@ -40,8 +32,8 @@ export interface EvaluateAllOptions<M, T> extends WeightsChoice {
 /** Options of `evaluateAll`, with metrics of the whole set. */
 export interface EvaluateAllMetricsOptions<P, B, M, T, S> extends EvaluateAllOptions<M, T> {
   /**
-   * Metrics that are not means over batches: those of `@mp/nn/metrics`, or your own. They run in one program with the
-   * loss, under the same casting policy, which is compiled once per function object and batch shape.
+   * Metrics that are not means over batches: those of `@mp/nn/metrics`, or your own. They run under the casting policy,
+   * in one program with the loss, compiled once per function object and batch shape.
    */
   readonly metrics?: (parameters: Traced<P>, batch: B, context: LossContext<Traced<M>>) => S;
 }
@@ -56,7 +48,7 @@ export interface EvaluatingRun {
     metrics: TracedMetrics | undefined,
   ) => Promise<readonly Outputs[]>;
   readonly traced: (metrics: MetricsFunction) => TracedMetrics;
-  /** Gives the event loop a turn when one is due. */
+  /** Yields to the event loop if it has waited long enough; otherwise returns undefined. */
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;
 }
@@ -69,13 +61,13 @@ export interface AnyEvaluateAllOptions<T> extends EvaluateAllOptions<unknown, T>
 const EVALUATE_ALL = {
   weights: later,
   modelState: later,
-  samples: optional(callback),
-  batches: withDefault(Number.POSITIVE_INFINITY, integer(1)),
-  signal: optional(signalPart),
-  metrics: optional(callback),
+  samples: checks.optional(checks.callback),
+  batches: withDefault(Number.POSITIVE_INFINITY, checks.integer(1)),
+  signal: checks.optional(signalPart),
+  metrics: checks.optional(checks.callback),
 } satisfies OptionTable<AnyEvaluateAllOptions<unknown>>;
 
-/** Evaluates each objective over the data from its beginning. The run's own position in its data does not change. */
+/** Evaluates each objective over `data`, from the beginning. The run's position in its own data does not change. */
 export async function evaluateAll<T>(
   run: EvaluatingRun,
   data: TrainingData<T>,
@@ -103,11 +95,11 @@ export async function evaluateAll<T>(
       const batch = await source.next();
       if (batch === undefined) break;
       const fed = run.take(batch);
-      const count = samples === undefined ? sampleCount(fed) : countBy(samples, batch);
+      const count = samples && countBy(samples, batch);
       const outputs = await run.evaluate(fed, model, traced);
       for (const [at, values] of outputs.entries()) {
         means[at] ??= new Means();
-        means[at].add(values, count);
+        means[at].add(values, count ?? lossWeight(values) ?? sampleCount(fed));
         accumulator?.add(values);
       }
       batches++;

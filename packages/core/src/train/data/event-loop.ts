@@ -1,6 +1,6 @@
 import type { BackendManifest } from "@mp/graph";
 
-/** The longest time, about, that timers, signals and sockets wait while steps follow one another. */
+/** The longest time, roughly, that timers, signals and sockets wait while steps follow one another. */
 const LONGEST_MS = 8;
 
 /** Parts of a JavaScript engine that can yield to its event loop. */
@@ -17,8 +17,8 @@ interface Port {
 }
 
 /**
- * Makes the function that lets the event loop turn between steps. An engine that computes on the calling thread would
- * starve the loop during training; short steps share one turn.
+ * Makes a function that yields to the event loop between steps, at most once in a few milliseconds. Otherwise
+ * an engine that computes on the calling thread would starve the loop.
  */
 export function breather({ eventLoop }: BackendManifest): () => Promise<void> | undefined {
   let last = now();
@@ -34,7 +34,7 @@ export function breather({ eventLoop }: BackendManifest): () => Promise<void> | 
 /** Time in milliseconds, from the wall clock if there is no better one. */
 const now = (): number => (globalThis as Partial<typeof globalThis>).performance?.now() ?? Date.now();
 
-/** Resolves once pending timers, events and drawing have had their turn; at once without an event loop. */
+/** Resolves once pending timers, events and drawing have been handled; at once without an event loop. */
 async function nextTurn(): Promise<void> {
   const { setImmediate, MessageChannel, setTimeout } = globalThis as unknown as Host;
   if (setImmediate !== undefined) await new Promise<void>((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@ import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };
 
-/** A position in the data: completed passes, the place in the current pass, and the shapes of a full batch. */
+/** A position in the data: completed passes, the data's cursor in the current pass, and the shapes of a full batch. */
 export interface FeedPlace {
   readonly pass: number;
   readonly place: Json;
@@ -18,20 +18,20 @@ export interface FeedOptions {
   /** Microbatches per step. */
   readonly accumulate: number;
   readonly start: FeedPlace;
-  /** Number of passes, including those before `start`. */
+  /** Number of passes, including passes before `start`. */
   readonly passes: number;
-  /** What happens to a pass's last batch if it is smaller than the others. */
+  /** Whether to drop or keep a pass's last batch if it is smaller than a full batch. */
   readonly partial: "drop" | "keep";
   /** Flattens a batch. */
   readonly take: (batch: unknown) => FlatBatch;
   readonly warn: (warning: TrainingWarning) => void;
-  /** Gives the event loop a turn when one is due; batches that are ready at once would leave it none. */
+  /** Yields to the event loop if the loop has waited long enough; batches that are always ready would starve it. */
   readonly breathe: () => Promise<void> | undefined;
   /** Whether training has been ended; called before each batch. */
   readonly isAborted: () => boolean;
 }
 
-/** The data of one step; at the end of a pass, without batches. */
+/** The data of one step or, without batches, the end of a pass. */
 export interface StepData<T> {
   readonly batches: readonly FlatBatch[];
   /** The batches as the data source gave them. */
@@ -72,7 +72,7 @@ export async function* feed<T>(
         const fed = options.take(given);
         const after = source.place;
         shapes ??= batchShapes(fed);
-        // Only a smaller batch makes it worth knowing whether another follows.
+        // Whether another batch follows matters only for a smaller batch.
         const isSmaller =
           options.partial === "drop" && fed.signature !== full && isPartial(batchShapes(fed), shapes);
         if (!isSmaller) full = fed.signature;
@@ -101,7 +101,6 @@ export async function* feed<T>(
   }
 }
 
-/** Writes the cursor that a checkpoint holds. */
 function writeCursor({ pass, place, shapes }: FeedPlace): Json {
   return { feed: 1, pass, place, shapes };
 }
@@ -118,7 +117,7 @@ export function readCursor(cursor: Json): FeedPlace {
   throw invalid(`fit: no cursor of fit, ${JSON.stringify(cursor)}`);
 }
 
-/** Rewinds a cursor (JSON text) to the beginning of its pass; a data source's own, to the beginning of the data. */
+/** Rewinds a cursor of `fit` (JSON text) to the beginning of its pass, any other to the beginning of the data. */
 export function passOnly(text: string): Json {
   const { pass } = readCursor(JSON.parse(text) as Json);
   return pass === 0 ? null : writeCursor({ pass, place: null, shapes: null });
@@ -133,7 +132,7 @@ function batchShapes({ inputs }: FlatBatch): Shapes {
   return Object.fromEntries(Object.entries(inputs).map(([place, { shape }]) => [place, shape]));
 }
 
-/** Whether shapes are those of a full batch with fewer rows. */
+/** Whether the shapes are a full batch's with fewer rows. */
 function isPartial(shapes: Shapes, full: Shapes): boolean {
   const places = Object.keys(shapes);
   let isSmaller = false;

@@ -162,7 +162,7 @@ describe("fit", () => {
     expect(warnings.map(({ type }) => type)).toEqual(["data"]);
     const kept = await fitted(data, { partial: "keep" });
     expect(kept.state).toEqual(await byHand(data));
-    // A smaller batch in the middle is none of that kind, and neither is one of another structure.
+    // Only the last batch of a pass counts as partial, and only if it has the structure of the others.
     const middle = [batch(0), batch(1, 3), batch(2)];
     expect((await fitted(middle)).state).toEqual(await byHand(middle));
   });
@@ -241,7 +241,7 @@ describe("fit", () => {
     const result = await training.fit(batches(1), {
       steps: 1_000_000,
       signal: controller.signal,
-      // Not from the start: on a busy machine the first step may take longer than any time-out.
+      // The timer starts after the first step, which may take longer than any time-out on a busy machine.
       onStep: ({ step }) => void (step === 1 && setTimeout(() => controller.abort(), 30)),
     });
     expect(result.ended).toBe("aborted");
@@ -312,7 +312,7 @@ describe("fit", () => {
     const failing = training.fit(data(), options as Parameters<SmallTrainer["fit"]>[1]);
     await expect(failing).rejects.toThrow(message);
     await expect(failing).rejects.toMatchObject({ code: "MP_INVALID_ARGUMENT" });
-    // And is ready for better data.
+    // The trainer still accepts better data.
     expect(await training.fit(batches(1), { cursor: null })).toMatchObject({ ended: "epochs" });
   });
 
@@ -391,7 +391,7 @@ describe("the place in the data", () => {
     await training.fit(data, {
       steps: 8,
       onStep: ({ step }) => {
-        // Not awaited: it runs between this step and the next.
+        // The save is not awaited: it runs between this step and the next.
         if (step === 4) saving = training.save(path);
         stop = step;
       },

@@ -1,13 +1,10 @@
 import {
   type Check,
-  callback,
-  integer,
+  checks,
   invalid,
   later,
   type OptionTable,
   type OptionValues,
-  object,
-  optional,
   readOptions,
   withDefault,
 } from "@mp/graph/internal";
@@ -46,17 +43,17 @@ export interface FitOptions<
   V = FitValidation<K>,
   J = MetricsFunction,
 > extends FeedingOptions {
-  /** The iteration to end at, counted from the start of the run, so that a resumed run ends at the same one. */
+  /** The iteration to end at. It counts from the start of the run, so that a resumed run ends at the same iteration. */
   readonly steps?: number;
-  /** Passes over the data, counted from the start of the run. Default as many as `steps` takes, or the current pass. */
+  /** Passes over the data, counted from the start of the run. Default: up to `steps`, else the current pass. */
   readonly epochs?: number;
-  /** Called and awaited after each step, before the callbacks; short for a callback with only this function. */
+  /** Called and awaited after each step, before the callbacks. A shorthand for a callback with nothing but `onStep`. */
   readonly onStep?: FitCallback<K, B, S>["onStep"];
   /** Called at the start, after each step, each validation and each pass, and at the end. */
   readonly callbacks?: readonly FitCallback<K, B, S, V>[];
   /**
    * Evaluates the whole of `data` with `evaluateAll` for `onValidation`: at the end of each pass, or after every
-   * `every` iterations. An abort signal is heeded only afterwards, so that a resumed run has seen the same.
+   * `every` iterations. An abort signal is heeded only afterwards, so that a resumed run has seen the same evaluations.
    */
   readonly validation?: Validation<B, J>;
   /** Writes a checkpoint every `every` iterations (default 1000) and at the end, also when the signal ends training. */
@@ -80,16 +77,16 @@ export interface Validation<B = unknown, J = MetricsFunction>
 /** Options of validation; `evaluateAll` checks its own options. */
 const VALIDATION = {
   data: checkRepeatable,
-  every: optional(integer(1)),
+  every: checks.optional(checks.integer(1)),
   weights: later,
   samples: later,
   batches: later,
   metrics: later,
 } satisfies OptionTable<Validation>;
 
-/** Refuses a generator, which would be empty at the second evaluation. */
+/** Refuses a generator as validation data, since it would be empty at the second evaluation. */
 function checkRepeatable(what: string, data: unknown): void {
-  object(what, data);
+  checks.object(what, data);
   if (typeof (data as { readonly next?: unknown }).next !== "function") return;
   throw invalid(
     `${what} is evaluated more than once, and a generator can be gone through only once; pass an array or a dataset`,
@@ -98,14 +95,14 @@ function checkRepeatable(what: string, data: unknown): void {
 
 const SAVE = {
   path: checkPath as Check,
-  every: withDefault(1000, integer(1)),
+  every: withDefault(1000, checks.integer(1)),
 } satisfies OptionTable<NonNullable<FitOptions["save"]>>;
 
 const FIT = {
   ...FEEDING,
-  steps: optional(integer(1)),
-  epochs: optional(integer(1)),
-  onStep: optional(callback),
+  steps: checks.optional(checks.integer(1)),
+  epochs: checks.optional(checks.integer(1)),
+  onStep: checks.optional(checks.callback),
   callbacks: withDefault([], checkCallbacks),
   validation: (what: string, validation: unknown) => {
     if (validation !== undefined)
@@ -132,7 +129,7 @@ export async function fit<T>(
   if (read.save !== undefined) await prepareFile(read.save.path);
   const call = new FitCall(run, read, await findStart(run, read));
   const ended = await call.train(data).catch(async (error: unknown) => {
-    // What a callback throws now would hide the error that ended the training.
+    // An error of a callback would hide the error that ended the training.
     await tellEnd(call.callbacks, { ...call.counts, ended: "failed", error }).catch(() => undefined);
     throw error;
   });
@@ -256,7 +253,7 @@ class FitCall<T> {
   }
 }
 
-/** Warns of a call that trains nothing and says what to pass: in a loop with `epochs: 1` only the first call trains. */
+/** Warns of a call that trains nothing, such as the second with `epochs: 1`, and says what to pass. */
 function nothingToDo(
   { steps, epochs }: Pick<Read<unknown>, "steps" | "epochs">,
   iteration: number,

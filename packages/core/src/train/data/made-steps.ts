@@ -1,11 +1,10 @@
 import {
   type Check,
+  checks,
   type Defaulted,
   later,
   type OptionTable,
   type OptionValues,
-  oneOf,
-  optional,
   readOptions,
   withDefault,
 } from "@mp/graph/internal";
@@ -22,32 +21,31 @@ import type { TrainingData } from "./source.js";
 
 export interface FeedingOptions {
   /**
-   * What happens to the last batch of a pass if it is smaller than the others: `drop` (default) leaves it out with
+   * What happens to the last batch of a pass if it is smaller than the first batch: `drop` (default) leaves it out with
    * one warning, `keep` trains on it, which compiles the step once more.
    */
   readonly partial?: "drop" | "keep";
-  /** Ends training after the current step. So does the trainer's own signal, even between two microbatches. */
+  /** Ends training after the current step. The trainer's own signal does, too, even between two microbatches. */
   readonly signal?: AbortSignal;
-  /** The position to start at, in place of the run's: null for the beginning, or a cursor of the data. */
+  /** The position to start at, in place of the run's own: null for the beginning, or a cursor of the data. */
   readonly cursor?: Json;
 }
 
 type FeedingTable = Readonly<Record<"signal" | "cursor", Check>> & { readonly partial: Defaulted<"drop"> };
 
 export const FEEDING: FeedingTable = {
-  partial: withDefault("drop", oneOf("drop", "keep")),
-  signal: optional(signalPart),
-  // Checked by the data that it is of.
+  partial: withDefault("drop", checks.oneOf("drop", "keep")),
+  signal: checks.optional(signalPart),
+  // The data checks its own cursors.
   cursor: later,
 } satisfies OptionTable<FeedingOptions>;
 
-/** The options with their defaults. */
 export type Feeding = OptionValues<FeedingOptions, FeedingTable>;
 
 /** The part of a run that feeding needs. */
 export interface FeedingRun {
   readonly accumulate: number;
-  /** The trainer's signal, which ends feeding like the caller's. */
+  /** The trainer's signal, which ends feeding like the caller's signal. */
   readonly signal: AbortSignal | undefined;
   /** Flattens a batch. */
   take(batch: unknown, name?: string): FlatBatch;
@@ -60,14 +58,14 @@ export interface FeedingRun {
   passes(pass: number): Promise<boolean>;
   /** Reports how this rank ends, and returns how training ends on all ranks. */
   endsBy(end: FitResult["ended"]): Promise<FitResult["ended"]>;
-  /** Sets the position between steps. */
+  /** Sets the run's position in the data, between steps. */
   moveTo(cursor: Json): void;
   /** Evaluates a data set; with objectives, the result is by objective. */
   evaluateAll<T>(data: TrainingData<T>, options: AnyEvaluateAllOptions<T>): Promise<unknown>;
   /** The part of the run that callbacks may use. */
   readonly training: FitTraining;
   readonly callbackStates: CallbackStates;
-  /** Gives the event loop a turn when one is due. */
+  /** Yields to the event loop if it has waited long enough; otherwise returns undefined. */
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;
 }
@@ -95,8 +93,8 @@ export function isAborted(run: FeedingRun, { signal }: Feeding): boolean {
 }
 
 /**
- * The one loop over data: makes a step each time one is asked for, and moves the run's position along. Ends after
- * pass number `passes` since the beginning, or at a signal.
+ * Makes a step each time the caller asks for the next, and moves the run's position along. Ends after pass
+ * number `passes`, counted from the start of the run, or at a signal.
  */
 export async function* makeSteps<T>(
   run: FeedingRun,
@@ -141,7 +139,7 @@ function ignoreAbort(signal: AbortSignal | undefined): (error: unknown) => undef
   };
 }
 
-/** The steps of the current pass, or of the next if that is over, each yielded when it is done. */
+/** Makes the steps of the current pass, or of the next pass if it is over, and yields each when it is done. */
 export async function* stepsOfPass<T>(
   run: FeedingRun,
   data: TrainingData<T>,
@@ -149,7 +147,7 @@ export async function* stepsOfPass<T>(
 ): AsyncGenerator<FitStep<string, T>, undefined> {
   const feeding = readOptions("steps", options, FEEDING, { example: '{ partial: "keep" }' });
   const start = await findStart(run, feeding);
-  // How training ends if the caller breaks out of the loop.
+  // The way training ends if the caller breaks out of the loop.
   let end: FitResult["ended"] | undefined = "stopped";
   try {
     for await (const made of makeSteps(run, data, feeding, { start, passes: start.place.pass + 1 })) {

@@ -1,6 +1,7 @@
 import { formatShape, isHostTensor, MpError } from "@mp/graph";
 import { shown } from "@mp/graph/internal";
 import type { FlatBatch } from "../batch/batch.js";
+import { type Outputs, weightIn } from "../definition/outputs.js";
 
 /** Slot of the weights of padded batches, as `arrayDataset` of @mp/data names them. */
 const WEIGHTS = "batch/weights";
@@ -31,6 +32,13 @@ export function sampleCount({ inputs }: FlatBatch): number {
   throw invalid(
     `batch/weights count the samples, and their sum is ${sum}; weights are finite and at least 0`,
   );
+}
+
+/** The weight that the loss returned for a batch; undefined if it returns none. */
+export function lossWeight(outputs: Outputs): number | undefined {
+  const weight = weightIn(outputs);
+  if (weight === undefined || (weight >= 0 && Number.isFinite(weight))) return weight;
+  throw invalid(`the loss's weight must be finite and at least 0, got ${weight}`);
 }
 
 /** Counts the samples with the user's function. */

@@ -7,7 +7,7 @@ import type { TrainingWarning } from "../definition/warning.js";
 export interface DataSource<T> {
   /**
    * Iterates from the beginning, or from a cursor of this source. `pass` counts the passes before this one, so that
-   * each can have its own order; a cursor belongs to the pass that it was taken in.
+   * each pass can have its own order. A cursor belongs to the pass in which it was taken.
    */
   iterate(cursor?: Json, pass?: number): AsyncIterator<T> & { readonly cursor: Json };
   /** Examples that each pass leaves out; `evaluateAll`, and `fit` with `partial: "keep"`, warn of them. */
@@ -28,7 +28,7 @@ export interface DataPass<T> {
   close(): Promise<void>;
 }
 
-/** Makes a warning about the examples that the data leaves out, if it says so. */
+/** Makes a warning about the examples that the data leaves out; undefined if `dropped` is 0 or missing. */
 export function warnOfRest<T>(what: string, data: TrainingData<T>): TrainingWarning | undefined {
   const { dropped } = (data ?? {}) as { readonly dropped?: unknown };
   if (typeof dropped !== "number" || dropped <= 0) return undefined;

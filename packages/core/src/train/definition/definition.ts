@@ -30,7 +30,7 @@ export interface StepDefinition {
   readonly key: Key;
   /** The rank of this process, so that its loss draws its own numbers; undefined if there is only one process. */
   readonly rank: RankPlace | undefined;
-  /** The part of the update that this process makes, if the update is divided. */
+  /** The part of the update that this process makes, if the trainer's option `shard` shards updates over the ranks. */
   readonly shard?: Shard;
   /** Paths of parameters that are not trained. */
   readonly frozen: ReadonlySet<string>;
@@ -44,6 +44,8 @@ export interface StepDefinition {
   readonly onOverflow: "skip" | "retry";
   readonly maxRetries: number;
   readonly checkNewParameters: boolean;
+  /** How parts of the parameters are used, by path, such as the scale of adapters. */
+  readonly notes: readonly (readonly [path: string, note: string])[];
 }
 
 /** The definitions of all objectives, in the order in which a step runs them. */

@@ -13,8 +13,8 @@ export type Fed<T> = string extends keyof T
   : MapLeaves<T, Tensor, FedTensor>;
 
 /**
- * The data of a batch, in the structure that the loss declares; any named tensors if it declares none. `D` is the
- * type passed in that case: interfaces have no index signature, so a record type would not accept them.
+ * The data of a batch, in the structure that the loss declares; any named tensors if it declares none. `D` is the type
+ * of the passed data in that case: it may be an interface, which a record type would not accept.
  */
 export type FedBatch<B, D> =
   | Fed<B>
@@ -35,7 +35,13 @@ export interface LossContext<M = TensorTree> {
 export interface LossParts<M = TensorTree, K extends string = string> {
   /** The loss, a scalar. */
   readonly loss: Tensor;
-  /** Scalars, reported with the step and averaged over microbatches. */
+  /**
+   * The weight of the loss, a scalar ≥ 0: the number or total weight of the labels that it averages. Microbatches and
+   * ranks then combine to Σ weight · gradient / Σ weight, and `evaluateAll` forms weighted means. A batch of weight 0
+   * does not count, even if its loss is NaN. No gradient flows through the weight. Return it for all batches or none.
+   */
+  readonly weight?: Tensor;
+  /** Scalars, reported with the step: means over microbatches and ranks by the loss's weight. */
   readonly metrics?: Readonly<Record<K, Tensor>>;
   /** The next model state, in the shapes and dtypes of `context.modelState`; committed only if the step is applied. */
   readonly modelState?: M;

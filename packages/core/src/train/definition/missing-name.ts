@@ -1,8 +1,8 @@
 import { isTensor, leavesOf, MpError, type TensorTree } from "@mp/graph";
 
 /**
- * Runs a user function over `tree` and adds the existing names to errors about a missing one. A missing name is
- * `undefined` in the function, and the operator that gets it does not know the others.
+ * Runs a user function over `tree` and adds the existing names to errors about a missing name. The function sees
+ * `undefined` for a missing name, and the operator that throws does not know the existing names.
  */
 export function tellingNames<T>(what: string, tree: TensorTree, body: () => T): T {
   try {

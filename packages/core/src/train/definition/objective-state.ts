@@ -20,6 +20,7 @@ const OWN = [
   "optimizer",
   "ema",
   "applied",
+  "recipe",
   "scaler",
   "rates",
   "skipped",
@@ -27,18 +28,27 @@ const OWN = [
   "retries",
 ] as const satisfies readonly (keyof TrainingState)[];
 
-/** The only part of the window that objectives own: they take turns, and each leaves the other parts empty. */
-const OWN_OF_WINDOW = "gradients";
+/** The parts of the accumulation window that objectives do not share; each objective empties the rest after use. */
+const OWN_OF_WINDOW = ["gradients", "amax"] as const;
 
-/** Maps those parts of a state, and of its window, that objectives own; the other parts stay. */
+const mapOwnOfWindow = <T extends Readonly<Record<string, TensorTree>>>(
+  window: T,
+  map: (part: TensorTree | undefined, name: string) => unknown,
+): T => ({
+  ...window,
+  ...Object.fromEntries(OWN_OF_WINDOW.map((name) => [name, map(window[name], name)])),
+});
+
+const isOwnOfWindow = (name: string | undefined): boolean => OWN_OF_WINDOW.some((own) => own === name);
+
+/** Maps the parts of a state and of its accumulation window that objectives own; the other parts stay. */
 function mapOwn(tree: Groups, map: (part: unknown, group: string) => unknown): Groups {
   const own = OWN.map((group) => [group, map(tree[group], group)]);
   const { window } = tree;
-  const gradients = window && map(window[OWN_OF_WINDOW], OWN_OF_WINDOW);
   return {
     ...tree,
     ...Object.fromEntries(own),
-    ...(window && { window: { ...window, [OWN_OF_WINDOW]: gradients } }),
+    ...(window && { window: mapOwnOfWindow(window, map) }),
   };
 }
 
@@ -87,7 +97,7 @@ export function stateTypes({ objective }: Placed, state: TypeTree, group: keyof 
     : ((types as Readonly<Record<string, TypeTree>>)[objective.name] ?? {});
 }
 
-/** Reads a slot's name; undefined if it belongs to no group. */
+/** Parses a slot's name; undefined if the slot belongs to no group. */
 export function readSlot({ objectives, paths }: SlotNames, name: string): Slot | undefined {
   const [group = "", ...rest] = name.split("/");
   if (!isSlotGroup(group)) return undefined;
@@ -101,7 +111,7 @@ export function readSlot({ objectives, paths }: SlotNames, name: string): Slot |
 export function isOwnSlot({ objective }: Placed, slot: string): boolean {
   if (objective === undefined) return true;
   const [group, name, ofWindow] = slot.split("/");
-  if (group === "window" && name === OWN_OF_WINDOW) return ofWindow === objective.name;
+  if (group === "window" && isOwnOfWindow(name)) return ofWindow === objective.name;
   return !OWN.some((own) => own === group) || name === objective.name;
 }
 
@@ -111,14 +121,14 @@ export function joinStates(definitions: readonly Placed[], states: readonly Tens
   const [first] = trees as readonly [Groups];
   if (definitions[0]?.objective === undefined) return first;
   return mapOwn(first, (_part, group) => {
-    const parts = trees.map((tree) => (group === OWN_OF_WINDOW ? tree["window"] : tree)?.[group]);
+    const parts = trees.map((tree) => (isOwnOfWindow(group) ? tree["window"] : tree)?.[group]);
     return byObjective(definitions, parts);
   });
 }
 
 /**
- * The part of the run's state that an objective's programs read: its own parts, the shared parts, and in `weights`
- * those of all objectives.
+ * The part of the run's state that an objective's programs read: its own parts, the shared parts, and the
+ * parts of all objectives in the group that `weights` names.
  */
 export function statePart(
   { objective }: Placed,
@@ -162,8 +172,6 @@ export function nextState({ objective }: Placed, tree: TensorTree, next: TensorT
   return {
     ...Object.fromEntries(placed),
     ...(isLast({ objective }) && iteration !== undefined && drawn !== undefined ? { iteration, drawn } : {}),
-    ...(window === undefined
-      ? {}
-      : { window: { ...window, [OWN_OF_WINDOW]: { [name]: window[OWN_OF_WINDOW] } } }),
+    ...(window === undefined ? {} : { window: mapOwnOfWindow(window, (part) => ({ [name]: part })) }),
   } as TensorTree;
 }

@@ -16,20 +16,29 @@ export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outp
 export const metricsIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "metrics/");
 
-/** Fractions of the optimizer's state below the range of its dtypes, by tensor. */
+/** For each tensor of the optimizer's state, the fraction of elements below the range of its dtype. */
 export const sharesIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "belowRange/");
 
-/** Reads loss and metrics of an evaluated batch. */
+/** Output with the loss's weight, in programs of a loss that returns a weight. */
+export const WEIGHT = "weight";
+
+/** Reads the loss's weight; undefined if the loss returns none. */
+export const weightIn = (outputs: Outputs): number | undefined =>
+  outputs[WEIGHT] === undefined ? undefined : numberIn(outputs, WEIGHT);
+
+/** Reads loss, weight and metrics of an evaluated batch. */
 export function evaluationIn(outputs: Outputs): Evaluation {
-  return { loss: numberIn(outputs, "loss"), metrics: metricsIn(outputs) };
+  const weight = weightIn(outputs);
+  const weighted = weight === undefined ? {} : { weight };
+  return { loss: numberIn(outputs, "loss"), ...weighted, metrics: metricsIn(outputs) };
 }
 
-/** The scalars whose names begin with `start`, by the rest of their names. */
-function numbersIn(outputs: Outputs, start: string): Readonly<Record<string, number>> {
+/** The scalars whose names begin with `start`, by the rest of the name, which is empty for a tree of one leaf. */
+export function numbersIn(outputs: Outputs, start: string): Readonly<Record<string, number>> {
   const numbers: [string, number][] = [];
   for (const name in outputs) {
-    if (name.startsWith(start)) numbers.push([name.slice(start.length), numberIn(outputs, name)]);
+    if (`${name}/`.startsWith(start)) numbers.push([name.slice(start.length), numberIn(outputs, name)]);
   }
   // Assigning would lose a metric called `__proto__`.
   return Object.fromEntries(numbers);
@@ -47,13 +56,27 @@ export function ratesIn(
   return Object.fromEntries(rates);
 }
 
-/** Mean of scalar outputs over microbatches. */
+/** f32 scalars by name. */
+export const scalars = (names: readonly string[], of: (name: string) => number): Outputs =>
+  Object.fromEntries(
+    names.map((name) => [name, { dtype: "f32", shape: [], data: Float32Array.of(of(name)) } as const]),
+  );
+
+/** Weighted means of scalar outputs over microbatches, and the total of the weights if the loss returns them. */
 export function averageOutputs(outputs: readonly Outputs[]): Outputs {
   const names = Object.keys(outputs[0] ?? {});
-  return Object.fromEntries(
-    names.map((name) => {
-      const sum = outputs.reduce((total, output) => total + numberIn(output, name), 0);
-      return [name, { dtype: "f32", shape: [], data: Float32Array.of(sum / outputs.length) } as const];
-    }),
+  const weights = outputs.map((output) => weightIn(output) ?? 1);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return scalars(names, (name) =>
+    name === WEIGHT
+      ? total
+      : weightedSum(
+          outputs.map((output) => numberIn(output, name)),
+          weights,
+        ) / total,
   );
 }
+
+/** Σ weight · number; a number of weight 0 does not count, even if it is NaN. */
+export const weightedSum = (numbers: readonly number[], weights: readonly number[]): number =>
+  numbers.reduce((sum, number, at) => (weights[at] === 0 ? sum : sum + (weights[at] as number) * number), 0);

@@ -1,17 +1,19 @@
 import type { InputRole, StateBinding, Tensor, TensorTree, ValueType } from "@mp/graph";
 
 /**
- * All state that a training run keeps between steps, in one tree. By top-level key, `slotGroups` says which parts
- * commit only if the step is applied and which always do.
+ * All state that a training run keeps between steps, in one tree. For each top-level key, `slotGroups` says whether the
+ * part commits only if the step is applied, or always.
  */
 export type TrainingState = {
   readonly master: TensorTree;
   readonly optimizer: TensorTree;
   readonly model: TensorTree;
-  /** Moving average of the trained weights, f32, in their structure; empty if none is kept. */
+  /** Moving average of the trained weights, f32, in the structure of the weights; empty if none is kept. */
   readonly ema: TensorTree;
   /** Applied steps, i32. */
   readonly applied: Tensor;
+  /** `ScalingState` of a recipe with delayed scaling; empty without one. */
+  readonly recipe: TensorTree;
 
   /** Parameters that are not trained. Steps do not write them. */
   readonly frozen: TensorTree;
@@ -22,7 +24,7 @@ export type TrainingState = {
   /** Iterations, applied or skipped, i32. A retry belongs to the same iteration. */
   readonly iteration: Tensor;
   /**
-   * Microbatches of those iterations, i32: the counter of all random numbers. No two microbatches draw the same
+   * Microbatches of all iterations, i32: the counter of all random numbers. No two microbatches draw the same
    * numbers, whatever `accumulate` is.
    */
   readonly drawn: Tensor;
@@ -41,7 +43,7 @@ interface SlotGroup {
   readonly role: InputRole;
   /** Whether a checkpoint contains the slot. */
   readonly isSaved: boolean;
-  /** When infinities are allowed; NaN never is. Undefined where values are not checked. */
+  /** When a checkpoint may have infinities in the slot; NaN never. Undefined where values are not checked. */
   readonly infinities: "never" | "before the first step" | "always" | undefined;
   /** Whether a checkpoint may lack the slot, which then starts as in a new run. */
   readonly isOptional?: true;
@@ -69,6 +71,7 @@ const slotGroups: Readonly<Record<SlotGroupName, SlotGroup>> = {
   model: transactional,
   ema: { ...weights, isOptional: true },
   applied: transactional,
+  recipe: { ...transactional, infinities: "never", isOptional: true },
   // Masks may contain infinities.
   frozen: { ...weights, infinities: "always" },
   scaler: steady,

@@ -20,28 +20,28 @@ import {
 import { currentBuilder, invalid, type Probes } from "@mp/graph/internal";
 import { findSlotGroup, isValueType, slotGroupName } from "./state.js";
 
-/** A graph closed over its state bindings, as a backend compiles it. */
+/** A graph and the bindings of its inputs and outputs to the state, as a backend compiles it. */
 export interface Program {
   readonly graph: Graph;
   readonly bindings: readonly StateBinding[];
   /** Structure and types of the outputs that the host reads, by output name. */
   readonly outputs: Readonly<Record<string, TypeTree>>;
-  /** In a program that diagnoses another: the meaning of the elements of its output `poison`. */
+  /** The values that the output `poison` checks, element by element; only in a program that diagnoses another. */
   readonly probes?: Probes;
 }
 
 export type TypeTree = Tree<ValueType>;
 
 export interface ProgramInputs {
-  /** Trees of types by name. `state` is bound to the resident state; the others are fed at each run. */
+  /** Types of the state, which stays on the engine; the trees in `fed`, by name, are fed at each run. */
   readonly state?: TypeTree;
   readonly fed?: Readonly<Record<string, TypeTree>>;
-  /** The manifest of the engine: operators that it lists are not written as their parts. Default: it lists none of them. */
+  /** The engine's manifest: composite operators that it supports are not expanded. Default: all are. */
   readonly manifest?: BackendManifest;
 }
 
 export interface ProgramResult {
-  /** The next value of parts of the state. A tensor that is the state's own input is not written. */
+  /** The next value of parts of the state. A tensor that is an unchanged input is not written. */
   readonly state?: TensorTree;
   /** The outputs that the host reads after the run. */
   readonly outputs: Readonly<Record<string, TensorTree>>;
@@ -63,7 +63,7 @@ export const hostTypes = (tree: unknown, what?: string): TypeTree =>
 export const feedTree = (tree: unknown, name: string): Readonly<Record<string, HostTensor>> =>
   Object.fromEntries(leavesOf(tree, isHostTensor, name).map(([path, leaf]) => [feedName(name, path), leaf]));
 
-/** The fed trees that hold samples; the others are parts of the state or numbers. */
+/** Names of the fed trees that hold samples; other fed trees are parts of the state or numbers. */
 const SAMPLES: readonly string[] = ["batch", "data"];
 
 /** Traces `body` over a state and fed trees into a graph that is cleaned up and scheduled. */

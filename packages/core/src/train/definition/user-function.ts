@@ -1,7 +1,8 @@
 import type { BackendManifest, TensorTree } from "@mp/graph";
 import { atUserLines, notePaths } from "@mp/graph/internal";
 import { autocast } from "../../cast/autocast.js";
-import type { CastingPolicy } from "../../cast/policy.js";
+import type { Precision } from "../../precision/presets.js";
+import { recipeAt } from "../../quantize/recipes-by-step.js";
 import type { LossContext } from "./loss.js";
 import { tellingNames } from "./missing-name.js";
 
@@ -13,7 +14,7 @@ export type PredictFunction = (
 ) => TensorTree;
 
 /**
- * Binds the function to a context and a casting policy. Errors name the user's line and, if a name is missing, the
+ * Binds the function to a context and a precision. Errors name the user's line and, if a name is missing, the
  * names that the data has.
  * @param what the name of the data in messages: `the batch`
  */
@@ -21,7 +22,10 @@ export function underPolicy(
   fn: PredictFunction,
   what: string,
   context: LossContext<TensorTree>,
-  { policy, manifest }: { readonly policy: CastingPolicy; readonly manifest: BackendManifest },
+  {
+    precision: { policy, recipe },
+    manifest,
+  }: { readonly precision: Precision; readonly manifest: BackendManifest },
 ): (parameters: TensorTree, data: TensorTree) => TensorTree {
   return autocast(
     (parameters: TensorTree, data: TensorTree) => {
@@ -29,6 +33,7 @@ export function underPolicy(
       return tellingNames(what, data, () => atUserLines(() => fn(parameters, data, context)));
     },
     policy,
-    { manifest },
+    // A model that is served after its training has the last recipe.
+    { manifest, recipe: recipeAt(recipe, Number.POSITIVE_INFINITY), key: context.key },
   );
 }

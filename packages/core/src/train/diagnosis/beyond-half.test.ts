@@ -53,8 +53,17 @@ it("exactly the numbers that the half rounds to infinity are", async () => {
   );
 });
 
-it("nothing is said of data that is not finite, nor where the policy has no float16", async () => {
-  expect((await warningsOf(Number.POSITIVE_INFINITY, 1)).said).toEqual([]);
+it("infinities and NaN in a batch are named at the first skip too, under every policy", async () => {
+  for (const precision of [float32(), bfloat16(), mixedFloat16()])
+    for (const x of [Number.POSITIVE_INFINITY, Number.NaN]) {
+      const { said } = await warningsOf(x, 2, precision);
+      expect(said).toEqual([
+        "step: was skipped, first in batch/x (input, f32[4, 3]); the data itself holds an infinity or NaN: check this input",
+      ]);
+    }
+});
+
+it("nothing is said of large data where the policy has no float16", async () => {
   for (const precision of [float32(), bfloat16()])
     expect((await warningsOf(1e6, 1, precision)).said).toEqual([]);
 });
@@ -65,7 +74,7 @@ it("an input that no operator casts is not accused", async () => {
     precision: mixedFloat16(),
     onWarning: ({ type, message }) => type === "data" && said.push(message),
   });
-  // The labels stay in f32; what overflows is a gradient.
+  // The labels stay in f32; a gradient overflows.
   const y = tensor(Float32Array.of(1e6, 1e6, 1e6, 1e6), [4, 1]);
   expect(await training.step({ x: wave([4, 3], 1), y })).toMatchObject({ applied: false });
   expect(said).toEqual([]);

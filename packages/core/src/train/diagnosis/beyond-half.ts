@@ -1,5 +1,12 @@
-/** Finds data that a half cannot hold: finite numbers of a batch that a cast makes infinite. */
-import { floatFormats, type HalfDType, isHostTensor, type RunInput, roundTo } from "@mp/graph";
+/** Finds data that a half dtype cannot hold: finite numbers of a batch that a cast makes infinite. */
+import {
+  type ComputeDType,
+  floatFormats,
+  type HalfDType,
+  isHostTensor,
+  type RunInput,
+  roundTo,
+} from "@mp/graph";
 
 export type Inputs = Readonly<Record<string, RunInput>>;
 
@@ -14,7 +21,13 @@ export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfD
   return undefined;
 }
 
-/** The finite number farthest from 0 in host data, f32 or i32; halves are always in range. */
+/** Whether host data, f32 or i32, holds a number that is not finite, or is not in the dtype. */
+export const isBeyond = (input: RunInput, dtype: ComputeDType): boolean =>
+  isHostTensor(input) &&
+  (input.dtype === "f32" || input.dtype === "i32") &&
+  input.data.some((number) => !Number.isFinite(roundTo(dtype, number)));
+
+/** The finite number farthest from 0 in host data, f32 or i32; data in f16 or bf16 is always in range. */
 function farthest(input: RunInput): number {
   if (!isHostTensor(input) || (input.dtype !== "f32" && input.dtype !== "i32")) return 0;
   let number = 0;
@@ -24,4 +37,5 @@ function farthest(input: RunInput): number {
 }
 
 /** Prints a number as 1e6 or 6.552e4: enough digits to find it in the data. */
-const short = (number: number): string => Number(number.toPrecision(4)).toExponential().replace("e+", "e");
+export const short = (number: number): string =>
+  Number(number.toPrecision(4)).toExponential().replace("e+", "e");

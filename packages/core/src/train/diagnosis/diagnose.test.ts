@@ -28,7 +28,7 @@ describe("the diagnosis of a step", () => {
   it("finds a scale that was too high, at the scale that the step had and not the one after it", async () => {
     const found = await firstSkip({ precision: tooHigh });
     expect(found).toMatchObject({ scale: 2 ** 30, phase: "backward", cause: "scale too high" });
-    expect(found?.because).toMatch(/^at scale 1 the same step is finite/);
+    expect(found?.because).toMatch(/^at a lower scale the same step is finite/);
     expect(found?.type).toMatch(/^f16/);
   });
 

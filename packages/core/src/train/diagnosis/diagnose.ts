@@ -1,38 +1,26 @@
-import { type HostTensor, tensor } from "@mp/graph";
 import { checkOptions, invalid, isPlainObject, shown } from "@mp/graph/internal";
-import { float32Policy, lowDType } from "../../cast/policy.js";
 import type { FlatBatch } from "../batch/batch.js";
-import type { CompiledPrograms } from "../compile/compiled-programs.js";
-import type { StepDefinition } from "../definition/definition.js";
-import { type Placed, withObjective } from "../definition/objective-state.js";
-import type { Program, TypeTree } from "../definition/traced-program.js";
-import { revisitProgram } from "../programs/step-programs.js";
-import { type Attribution, attribute, diagnosisProgram, scaleAttribution } from "./attribution.js";
+import type { Placed } from "../definition/objective-state.js";
+import { advise, type DiagnosisCause, explanations } from "./advice.js";
+import type { Attribution } from "./attribution.js";
+import { examine } from "./examine.js";
+import type { Remedy } from "./remedies.js";
+import { type Inspected, Replay } from "./replay.js";
 
-/** The reason why a step was not finite. */
-export type DiagnosisCause = "scale too high" | "scale out of range" | "half too narrow" | "model" | "data";
-
-/** The first value of a step that is not finite, and the cause. */
+/** The problem of a step and its cause: the first value that is not finite, or gradients or updates that are lost. */
 export interface Diagnosis extends Attribution {
   /** The loss scale of the step. */
   readonly scale: number;
   readonly cause: DiagnosisCause;
   /** A sentence that explains the cause. */
   readonly because: string;
-}
-
-const because: Readonly<Record<DiagnosisCause, string>> = {
-  "scale too high": "at scale 1 the same step is finite: the loss scale carried a gradient out of range",
-  "scale out of range": "the loss scaler gave a scale that gradients cannot be divided by",
-  "half too narrow": "it is not finite at scale 1 either, and is in float32: the half cannot hold this value",
-  model: "it is not finite in float32 at scale 1 either: the model itself made an infinity or NaN",
-  data: "the data holds it already",
-};
-
-export interface Inspected {
-  readonly programs: CompiledPrograms;
-  readonly definition: StepDefinition;
-  readonly stateTypes: TypeTree;
+  /** The fact that shows the cause, and advice. */
+  readonly remedy: string;
+  /**
+   * Changes of options that fix the step if `withRemedies` applies all of them; all were tried together on this step.
+   * Empty if no option helps: for data, the model, the learning rate.
+   */
+  readonly remedies: readonly Remedy[];
 }
 
 type ScaleOf = (objective: Placed) => number | undefined;
@@ -78,77 +66,31 @@ export interface StepAt {
 }
 
 /**
- * Runs the microbatches of a step at its scale and with its random numbers, on a graph that checks every value for
- * being finite. If one is not, also runs at scale 1 and in f32. Changes no state. Undefined if everything is finite:
- * then the state has changed since, or only the sum of the microbatches overflowed.
+ * Runs the microbatches of a step at its scale and with its random numbers, on a graph that finds non-finite
+ * values and counts gradients and updates. If there is a problem, also runs the step at other scales, in f32
+ * and with possible remedies. Changes no state. Returns undefined if there is no problem. For a step that was
+ * skipped, this means that the state has changed since, or that only the sum of its microbatches overflowed.
  */
 export async function diagnose(
   inspected: Inspected,
   feeds: readonly FlatBatch[],
-  at: StepAt,
-): Promise<Diagnosis | undefined> {
-  const { scale } = at;
-  const atFault = scaleAttribution(inspected.definition.precision.lossScaler, scale);
-  if (atFault !== undefined) {
-    const cause = "scale out of range";
-    return { ...atFault, scale, cause, because: because[cause] };
-  }
-  const found = await firstNonFinite(inspected, feeds, at);
-  if (found === undefined) return undefined;
-  const cause = await findCause(inspected, found);
-  return { ...found.attribution, scale, cause, because: because[cause] };
-}
-
-interface Found {
-  readonly attribution: Attribution;
-  /** The microbatch with the value. */
-  readonly feed: FlatBatch;
-  readonly place: number;
-}
-
-/** The first microbatch with a value that is not finite, and that value. */
-export async function firstNonFinite(
-  inspected: Inspected,
-  feeds: readonly FlatBatch[],
   { scale, isPast }: StepAt,
-): Promise<Found | undefined> {
+): Promise<Diagnosis | undefined> {
+  const still: Diagnosis[] = [];
   for (const [index, feed] of feeds.entries()) {
-    const place = isPast ? index - feeds.length : index;
-    const attribution = await search(inspected, feed, { place, scale, inF32: false });
-    if (attribution !== undefined) return { attribution, feed, place };
+    const replay = new Replay(inspected, feed, isPast ? index - feeds.length : index);
+    const found = await diagnoseReplay(replay, scale);
+    if (found?.cause === "no gradient") still.push(found);
+    else if (found !== undefined) return found;
   }
-  return undefined;
+  // A step learns if one of its microbatches does, even where all labels of another microbatch are ignored.
+  return still.length === feeds.length ? still[0] : undefined;
 }
 
-async function findCause(inspected: Inspected, { attribution, feed, place }: Found): Promise<DiagnosisCause> {
-  if (Object.hasOwn(feed.inputs, attribution.value)) return "data";
-  if ((await search(inspected, feed, { place, scale: 1, inF32: false })) === undefined)
-    return "scale too high";
-  if (lowDType(inspected.definition.precision.policy) === undefined) return "model";
-  const inF32 = await search(inspected, feed, { place, scale: 1, inF32: true });
-  return inF32 === undefined ? "half too narrow" : "model";
-}
-
-interface Conditions {
-  /** Distance in microbatches from the next one to be drawn; negative for earlier ones. */
-  readonly place: number;
-  readonly scale: number;
-  readonly inF32: boolean;
-}
-
-async function search(
-  { programs, definition, stateTypes }: Inspected,
-  feed: FlatBatch,
-  { place, scale, inF32 }: Conditions,
-): Promise<Attribution | undefined> {
-  const { precision } = definition;
-  const asked = inF32 ? { ...definition, precision: { ...precision, policy: float32Policy } } : definition;
-  const build = (): Program => diagnosisProgram(revisitProgram(asked, stateTypes, feed.types()));
-  const kind = withObjective(definition, inF32 ? "diagnose in f32" : "diagnose");
-  const compiled = await programs.findOrCompile(kind, feed.signature, build);
-  const fed: Readonly<Record<string, HostTensor>> = {
-    place: tensor(Int32Array.of(place), []),
-    scale: tensor(Float32Array.of(scale), []),
-  };
-  return attribute(compiled, { ...feed.inputs, ...fed });
+/** Diagnoses one microbatch of a step. */
+export async function diagnoseReplay(replay: Replay, scale: number): Promise<Diagnosis | undefined> {
+  const finding = await examine(replay, scale);
+  if (finding === undefined) return undefined;
+  const { cause, at, remedies = [] } = finding;
+  return { ...at, scale, cause, because: explanations[cause], remedy: advise(finding), remedies };
 }

@@ -1,8 +1,9 @@
 import type { Tensor } from "@mp/graph";
 
 /**
- * A metric of a whole data set: statistics of each batch, and a function that turns all of them into the result. The
- * functions of `@mp/nn/metrics` return such metrics; write your own for others. At least one tensor is needed.
+ * A metric of a whole data set: the statistics of a batch, and a function that turns the statistics of all batches into
+ * the result. The functions of `@mp/nn/metrics` return such metrics; write your own for other metrics. `sums` and
+ * `rows` must have at least one tensor between them.
  */
 export interface StreamedMetric<R = number> {
   /** Tensors that are summed over batches, such as counts; in f64, on the host. */

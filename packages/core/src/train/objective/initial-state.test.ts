@@ -1,4 +1,4 @@
-// What a run may start from: nothing by which every step would be skipped.
+// Tests that a run refuses initial values with which every step would be skipped.
 
 import { encodeArray, type HostTensor, type Tensor, tensor } from "@mp/graph";
 import { add, cast, constant, maximum, minimum, mul, reduceMax, reduceMin, reduceSum } from "@mp/graph/ops";

@@ -1,6 +1,5 @@
 import { type Backend, type HostTensor, isHostTensor, leavesOf, MpError } from "@mp/graph";
 import { dtypeMismatch, invalid } from "@mp/graph/internal";
-import { nonFiniteProblem } from "../batch/non-finite.js";
 import { runOnce } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { isOwnSlot } from "../definition/objective-state.js";
@@ -9,6 +8,7 @@ import { isValueType, type SlotGroupName, slotGroupName } from "../definition/st
 import { feedName, feedTree, hostTypes, type TypeTree } from "../definition/traced-program.js";
 import { initProgram } from "../programs/step-programs.js";
 import { frozenInAll } from "../weights/frozen.js";
+import { nonFiniteProblem } from "../weights/non-finite.js";
 
 /** Types of the parameters and the model state that a run was given. */
 export interface GivenTypes {
@@ -86,10 +86,21 @@ export async function makeState(
   return { types: stateTypes, slots: Object.fromEntries(slots) };
 }
 
+/** Root mean square of the parameters that are trained. */
+export function rootMeanSquare(parameters: unknown, frozen: ReadonlySet<string>): number {
+  let [sum, count] = [0, 0];
+  for (const [path, { data }] of leavesOf(parameters, isHostTensor, "params")) {
+    if (frozen.has(path)) continue;
+    for (const number of data) sum += Number(number) ** 2;
+    count += data.length;
+  }
+  return Math.sqrt(sum / Math.max(1, count));
+}
+
 const SKIPPED = "every step would be skipped; start from finite numbers";
 
 interface NumberRule {
-  /** True for slots such as a running minimum, which starts at ∞. */
+  /** Whether the slot may start at ∞ or -∞, as a running minimum does. */
   readonly allowsInfinity: boolean;
   readonly remedy: string;
 }

@@ -7,7 +7,7 @@ import { ownSlot, withObjective } from "../definition/objective-state.js";
 import { evaluationIn, numberIn, type Outputs } from "../definition/outputs.js";
 import type { Counters, StepResult } from "../definition/result.js";
 import { outputTree, type Program } from "../definition/traced-program.js";
-import { type Diagnosis, diagnose, type Inspected } from "../diagnosis/diagnose.js";
+import { type Diagnosis, diagnose } from "../diagnosis/diagnose.js";
 import type { TracedMetrics } from "../metrics/traced-metrics.js";
 import { evaluateProgram } from "../programs/reading-programs.js";
 import { scaleProgram } from "../programs/step-programs.js";
@@ -29,8 +29,8 @@ export class ObjectiveRun {
   }
 
   /**
-   * Runs one step of each objective in order: later ones see what earlier ones committed. Then calls `onCommitted`:
-   * the state is now past these batches.
+   * Runs one step of each objective in order; a later objective sees what earlier objectives committed. Calls
+   * `onCommitted` when the state is past these batches.
    */
   static async step(
     objectives: readonly ObjectiveRun[],
@@ -60,7 +60,7 @@ export class ObjectiveRun {
     };
   }
 
-  /** Evaluates a batch for each objective; the first one's outputs include the statistics of the metrics. */
+  /** Evaluates a batch for each objective; the outputs of the first objective include the statistics of the metrics. */
   static async evaluateAll(
     objectives: readonly ObjectiveRun[],
     [feed, model, average, metrics]: Parameters<ObjectiveRun["runEvaluation"]>,
@@ -71,6 +71,11 @@ export class ObjectiveRun {
       all.push(outputs);
     }
     return all;
+  }
+
+  /** Reads what the host knows of the state after the state was replaced. */
+  refresh(): Promise<void> {
+    return this.#stepper.refresh();
   }
 
   profile(feed: FlatBatch): Promise<readonly ProfileRow[]> {
@@ -90,16 +95,17 @@ export class ObjectiveRun {
     metrics?: TracedMetrics,
   ): Promise<readonly [Outputs, Program["outputs"]]> {
     const state = { state: this.#stateTypes, average };
+    const { definition, suffix } = this.#stepper.phase;
     const build = (): Program =>
       evaluateProgram(
-        this.definition,
+        definition,
         state,
         { batch: feed.types(), ...(model === undefined ? {} : { model: model.types() }) },
         metrics,
       );
     const signature = model === undefined ? feed.signature : `${feed.signature} from ${model.signature}`;
     const what = metrics === undefined ? "evaluate" : `evaluate with metrics ${metrics.id}`;
-    const kind = withObjective(this.definition, average ? `${what} the average` : what);
+    const kind = withObjective(definition, average ? `${what} the average` : what) + suffix;
     const { executable, outputs } = await this.#programs.findOrCompile(kind, signature, build);
     return [await executable.run({ ...feed.inputs, ...model?.inputs }), outputs];
   }
@@ -128,11 +134,11 @@ export class ObjectiveRun {
 
   async diagnose(feeds: readonly FlatBatch[], scale: number | undefined): Promise<Diagnosis | undefined> {
     const at = { scale: scale ?? (await this.#scale()), isPast: scale !== undefined };
-    return diagnose(this.#inspected, feeds, at);
+    return diagnose(this.#stepper.inspected, feeds, at);
   }
 
   async precisionReport(feed: FlatBatch): Promise<PrecisionReport> {
-    const parts = { ...this.#inspected, ...this.explain(feed), scale: await this.#scale() };
+    const parts = { ...this.#stepper.inspected, ...this.explain(feed), scale: await this.#scale() };
     return precisionReport(parts, feed);
   }
 
@@ -150,9 +156,5 @@ export class ObjectiveRun {
     });
     if (casts === undefined) throw new Error("internal: a step was traced without its casting policy");
     return { step: graph, casts };
-  }
-
-  get #inspected(): Inspected {
-    return { programs: this.#programs, definition: this.definition, stateTypes: this.#stateTypes };
   }
 }

@@ -2,37 +2,59 @@ import { type Graph, leavesOf, MpError, type ProfileRow } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import { invalid } from "@mp/graph/internal";
 import type { CastReport } from "../../cast/explain.js";
-import { lowDType } from "../../cast/policy.js";
+import { phasesOf } from "../../quantize/recipes-by-step.js";
 import { batchDifferences, type FlatBatch } from "../batch/batch.js";
 import type { Compiled, CompiledPrograms } from "../compile/compiled-programs.js";
 import { programHash } from "../compile/program-hash.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { ofObjective, withObjective } from "../definition/objective-state.js";
-import { averageOutputs, flagIn, metricsIn, numberIn, type Outputs, ratesIn } from "../definition/outputs.js";
+import { ofObjective, ownSlot, withObjective } from "../definition/objective-state.js";
+import {
+  averageOutputs,
+  flagIn,
+  metricsIn,
+  numberIn,
+  type Outputs,
+  ratesIn,
+  WEIGHT,
+  weightIn,
+} from "../definition/outputs.js";
 import type { StepResult } from "../definition/result.js";
 import { isValueType } from "../definition/state.js";
-import { feedName, type Program, type TypeTree } from "../definition/traced-program.js";
-import type { TrainingWarning } from "../definition/warning.js";
-import { type Attribution, formatAttribution, scaleAttribution } from "../diagnosis/attribution.js";
-import { beyondHalf } from "../diagnosis/beyond-half.js";
-import { firstNonFinite } from "../diagnosis/diagnose.js";
-import { stateBelowRange } from "../diagnosis/state-below-range.js";
+import { feedName, type Program } from "../definition/traced-program.js";
+import type { Inspected } from "../diagnosis/replay.js";
 import type { TraceReports } from "../programs/forward.js";
-import { scaleFault } from "../programs/scale.js";
 import { accumulateProgram, applyProgram, trainProgram, verdictProgram } from "../programs/step-programs.js";
-import { resetWindow, type WindowReduction } from "./window.js";
+import { type ReviewOptions, StepReview } from "./step-review.js";
+import { resetWindow, type WindowReduction } from "./window-reduction.js";
 
-export interface StepperOptions {
-  readonly definition: StepDefinition;
-  readonly stateTypes: TypeTree;
+export interface StepperOptions extends ReviewOptions {
   /** The reduction over processes, if there are several. */
   readonly reduction: WindowReduction | undefined;
-  readonly maxConsecutiveSkips: number;
   /** Aborts an unfinished step between two microbatches. */
   readonly signal: AbortSignal | undefined;
-  readonly warn: (warning: TrainingWarning) => void;
-  /** Gives the event loop a turn when one is due. */
+  /** Yields to the event loop if it has waited long enough; otherwise returns undefined. */
   readonly breathe: () => Promise<void> | undefined;
+}
+
+/** The definition of steps from a count of applied steps on, with the one recipe that they have. */
+interface StepPhase {
+  readonly from: number;
+  readonly definition: StepDefinition;
+  /** What tells the phase's programs from those of other phases; empty if there is one phase. */
+  readonly suffix: string;
+}
+
+/** The phases of a definition: one for each recipe that its precision has. */
+function stepPhases(definition: StepDefinition): readonly StepPhase[] {
+  const phases = phasesOf(definition.precision.recipe);
+  return phases.map(({ from, recipe }) => {
+    const { recipe: _all, ...precision } = definition.precision;
+    return {
+      from,
+      definition: { ...definition, precision: recipe === undefined ? precision : { ...precision, recipe } },
+      suffix: phases.length === 1 ? "" : ` with ${recipe?.name ?? "no recipe"} from ${from}`,
+    };
+  });
 }
 
 /** Signature of the program that applies a window and is fed no batch. */
@@ -56,21 +78,39 @@ export function isWindowed({ accumulate }: Pick<StepDefinition, "accumulate">, i
 export class Stepper {
   readonly #programs: CompiledPrograms;
   readonly #options: StepperOptions;
+  readonly #review: StepReview;
   readonly #windowed: boolean;
-  /** Kind of the program that takes a batch: a whole step, or one microbatch. */
-  readonly #kind: string;
+  readonly #phases: readonly StepPhase[];
+  /** Applied steps, if the steps have phases. */
+  #applied = 0;
   /** Hashes of the compiled programs by batch signature; kept if other ranks compare them. */
   readonly #hashes = new Map<string, string>();
-  #hasSearchedData = false;
-  #hasWarnedOfState = false;
+  /** Whether the loss returns a weight; undefined until it has been traced. */
+  #isWeighted: boolean | undefined;
   /** Inputs of the last batch that compiled. A batch that fails is compared with them. */
   #accepted: FlatBatch["inputs"] | undefined;
 
   constructor(programs: CompiledPrograms, options: StepperOptions) {
     this.#programs = programs;
     this.#options = options;
+    this.#review = new StepReview(programs, options);
     this.#windowed = isWindowed(options.definition, options.reduction !== undefined);
-    this.#kind = withObjective(options.definition, this.#windowed ? "accumulate" : "step");
+    this.#phases = stepPhases(options.definition);
+  }
+
+  get inspected(): Inspected {
+    return { ...this.#review.inspected, definition: this.phase.definition };
+  }
+
+  /** The phase of the next step. */
+  get phase(): StepPhase {
+    return this.#phases.findLast(({ from }) => from <= this.#applied) as StepPhase;
+  }
+
+  /** Reads the count of applied steps after the state was replaced. */
+  async refresh(): Promise<void> {
+    const slot = ownSlot(this.#options.definition, "applied");
+    if (this.#phases.length > 1) this.#applied = numberIn(await this.#programs.state.read([slot]), slot);
   }
 
   /** Compiles the programs that `run` needs for these batches. */
@@ -82,7 +122,7 @@ export class Stepper {
   /** A hash of each program that `prepare` has compiled for these batches, the same on all ranks. */
   hashes(feeds: readonly FlatBatch[]): readonly (string | undefined)[] {
     return [...feeds.map(({ signature }) => signature), APPLY].map((signature) =>
-      this.#hashes.get(signature),
+      this.#hashes.get(signature + this.phase.suffix),
     );
   }
 
@@ -95,27 +135,31 @@ export class Stepper {
       const outputs = this.#windowed ? await this.#runWindow(feeds) : await this.#runWhole(first);
       const due = this.#options.breathe();
       if (due !== undefined) await due;
-      if (!flagIn(outputs, "again")) return { outputs, retries };
+      if (flagIn(outputs, "again")) continue;
+      if (flagIn(outputs, "applied")) this.#applied++;
+      return { outputs, retries };
     }
   }
 
   /** Reports a step that was run. @throws MP_NON_FINITE after too many skips in a row */
   async report({ outputs, retries }: Ran, feeds: readonly FlatBatch[]): Promise<StepResult> {
     const applied = flagIn(outputs, "applied");
-    if (applied) this.#warnOfState(outputs);
-    else {
-      this.#warnOfScale(outputs);
-      await this.#warnOfData(outputs, feeds);
-      await this.#checkSkips(outputs, feeds);
-    }
+    const weight = weightIn(outputs);
+    const counts = weight !== 0;
+    const due = this.#review.look(outputs, feeds, counts);
+    const updates = due === undefined ? undefined : await due;
+    const metrics = metricsIn(outputs);
     return {
-      loss: numberIn(outputs, "loss"),
+      loss: counts ? numberIn(outputs, "loss") : Number.NaN,
       applied,
+      ...(applied ? {} : { reason: counts ? "not finite" : "no weight" }),
+      ...(weight === undefined ? {} : { weight }),
       scale: numberIn(outputs, "scale"),
       gradNorm: numberIn(outputs, "gradNorm"),
       rates: ratesIn(outputs, this.#options.definition.optimizer),
-      metrics: metricsIn(outputs),
+      metrics: counts ? metrics : Object.fromEntries(Object.keys(metrics).map((name) => [name, Number.NaN])),
       retries,
+      ...(updates === undefined ? {} : { updates }),
     };
   }
 
@@ -141,10 +185,16 @@ export class Stepper {
     return (this.#known(feed) ?? this.program(feed)).graph;
   }
 
-  program(feed: FlatBatch, reports?: TraceReports): Program {
-    const { definition, stateTypes } = this.#options;
+  program(feed: FlatBatch, reports?: TraceReports, { definition }: StepPhase = this.phase): Program {
+    const { stateTypes } = this.#options;
     const build = this.#windowed ? accumulateProgram : trainProgram;
-    return build(definition, stateTypes, feed.types(), reports);
+    const program = build(definition, stateTypes, feed.types(), reports);
+    const isWeighted = Object.hasOwn(program.outputs, WEIGHT);
+    if (this.#isWeighted !== undefined && this.#isWeighted !== isWeighted) {
+      throw invalid("loss: must return a weight for all batches or for none; return 1 where all count alike");
+    }
+    this.#isWeighted = isWeighted;
+    return program;
   }
 
   async #runWhole(feed: FlatBatch): Promise<Outputs> {
@@ -153,7 +203,12 @@ export class Stepper {
   }
 
   #known(feed: FlatBatch): Compiled | undefined {
-    return this.#programs.find(this.#kind, feed.signature);
+    return this.#programs.find(this.#kind(this.phase), feed.signature);
+  }
+
+  /** Kind of a phase's program that takes a batch: a whole step, or one microbatch. */
+  #kind({ definition, suffix }: StepPhase): string {
+    return withObjective(definition, this.#windowed ? "accumulate" : "step") + suffix;
   }
 
   /** The compiled program for a batch. */
@@ -162,9 +217,14 @@ export class Stepper {
   }
 
   #apply(): Promise<Compiled> {
-    const { definition, stateTypes } = this.#options;
-    return this.#programs.findOrCompile(withObjective(definition, "apply"), APPLY, () =>
-      this.#hashed(APPLY, applyProgram(definition, stateTypes)),
+    const { stateTypes, warn } = this.#options;
+    const { definition, suffix } = this.phase;
+    return this.#programs.findOrCompile(withObjective(definition, "apply") + suffix, APPLY, () =>
+      this.#hashed(
+        APPLY,
+        suffix,
+        applyProgram(definition, stateTypes, this.#isWeighted === true, { warning: warn }),
+      ),
     );
   }
 
@@ -195,24 +255,24 @@ export class Stepper {
     }
   }
 
-  /** Sums the verdicts of all ranks on their parts of a divided update. */
+  /** Sums the verdicts of all ranks on their parts of a sharded update. */
   async #verdict(): Promise<Outputs> {
     const { definition, stateTypes, reduction } = this.#options;
     if (definition.shard?.isJudged !== true || reduction?.judge === undefined) return {};
     const { executable } = await this.#programs.findOrCompile(
       withObjective(definition, "verdict"),
       APPLY,
-      () => verdictProgram(definition, stateTypes),
+      () => verdictProgram(definition, stateTypes, this.#isWeighted === true),
     );
     const verdict = await reduction.judge(numberIn(await executable.run({}), "verdict"));
     return { verdict: { dtype: "f32", shape: [], data: Float32Array.of(verdict) } };
   }
 
-  #hashed(signature: string, program: Program): Program {
+  #hashed(signature: string, suffix: string, program: Program): Program {
     const { rank, shard } = this.#options.definition;
-    // Ranks apply different parts of a divided update.
+    // Ranks apply different parts of a sharded update.
     if (rank !== undefined && (shard === undefined || signature !== APPLY))
-      this.#hashes.set(signature, programHash(program.graph));
+      this.#hashes.set(signature + suffix, programHash(program.graph));
     return program;
   }
 
@@ -246,86 +306,20 @@ export class Stepper {
     };
     const reports = this.#accepted === undefined ? { casts: warnOfLints, warning: warn } : { warning: warn };
     try {
-      const compiled = await this.#programs.findOrCompile(this.#kind, feed.signature, () =>
-        this.#hashed(feed.signature, this.program(feed, reports)),
-      );
+      const { phase } = this;
+      let own: Compiled | undefined;
+      // Programs of later phases are compiled now, so that no later step waits for one.
+      for (const each of this.#phases.filter(({ from }) => from >= phase.from)) {
+        const compiled = await this.#programs.findOrCompile(this.#kind(each), feed.signature, () =>
+          this.#hashed(feed.signature, each.suffix, this.program(feed, reports, each)),
+        );
+        own ??= compiled;
+      }
       this.#accepted = feed.inputs;
-      return compiled;
+      return own as Compiled;
     } catch (error) {
       const compared = this.#accepted === undefined ? error : compareFeeds(this.#accepted, feed, error);
       throw ofObjective(this.#options.definition, compared);
-    }
-  }
-
-  #warnOfScale(outputs: Outputs): void {
-    const { definition, warn } = this.#options;
-    const fault = scaleFault(definition.precision.lossScaler, numberIn(outputs, "scale"));
-    if (fault !== undefined) warn({ type: "numerics", message: fault });
-  }
-
-  /** Warns at the first step that leaves optimizer state below the range of its format. */
-  #warnOfState(outputs: Outputs): void {
-    const warning = this.#hasWarnedOfState ? undefined : stateBelowRange(outputs);
-    if (warning === undefined) return;
-    this.#hasWarnedOfState = true;
-    this.#options.warn(warning);
-  }
-
-  /** Warns at the first skipped step whose batch has numbers that overflow in the half. */
-  async #warnOfData(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
-    const { definition, warn } = this.#options;
-    const half = lowDType(definition.precision.policy);
-    if (this.#hasSearchedData || half === undefined) return;
-    // The search is compiled only where there is a number to be found.
-    const isSuspect = ({ inputs }: FlatBatch): boolean =>
-      beyondHalf(inputs, Object.keys(inputs), half) !== undefined;
-    if (!feeds.some(isSuspect)) return;
-    this.#hasSearchedData = true;
-    const { culprit, attribution } = await this.#culprit(
-      feeds,
-      numberIn(outputs, "scale"),
-      `loss ${numberIn(outputs, "loss")}`,
-    );
-    if (attribution?.op === "Cast" && attribution.phase === "forward")
-      warn({ type: "data", message: `${withObjective(definition, "step")}: was skipped, ${culprit}` });
-  }
-
-  async #checkSkips(outputs: Outputs, feeds: readonly FlatBatch[]): Promise<void> {
-    const skips = numberIn(outputs, "consecutiveSkips");
-    if (skips <= this.#options.maxConsecutiveSkips) return;
-    const [loss, gradNorm, scale] = ["loss", "gradNorm", "scale"].map((name) => numberIn(outputs, name));
-    const atFault = scaleAttribution(this.#options.definition.precision.lossScaler, scale as number);
-    const { culprit, ...found } =
-      atFault === undefined
-        ? await this.#culprit(
-            feeds,
-            scale as number,
-            `loss ${loss}, gradient norm ${gradNorm} and scale ${scale}`,
-          )
-        : { culprit: `first in ${formatAttribution(atFault)}`, attribution: atFault };
-    throw new MpError(
-      "MP_NON_FINITE",
-      `${withObjective(this.#options.definition, "step")}: ${skips} steps in a row were not finite and were skipped, ${culprit}`,
-      { details: { skips, loss, gradNorm, scale, attribution: found.attribution }, cause: found.cause },
-    );
-  }
-
-  /** Names the first non-finite value of the step. Does not throw, even if the engine cannot run the search. */
-  async #culprit(
-    feeds: readonly FlatBatch[],
-    scale: number,
-    known: string,
-  ): Promise<{ readonly culprit: string; readonly attribution?: Attribution; readonly cause?: unknown }> {
-    const { definition, stateTypes } = this.#options;
-    const inspected = { programs: this.#programs, definition, stateTypes };
-    try {
-      const found = await firstNonFinite(inspected, feeds, { scale, isPast: true });
-      if (found === undefined) return { culprit: "each of its batches is finite by itself" };
-      const { attribution } = found;
-      return { culprit: `first in ${formatAttribution(attribution)}`, attribution };
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      return { culprit: `the last with ${known}; where it began could not be found: ${reason}`, cause };
     }
   }
 }

@@ -1,40 +1,36 @@
-import { foldIn, type Tensor, type TensorTree } from "@mp/graph";
+import { foldIn, mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { poisonOf, tensorsOf, withoutLines, withPhase } from "@mp/graph/internal";
 import { add, and, cast, equal, greater, literal, mul, not, or, reduceSum, where } from "@mp/graph/ops";
 import { checkUpdate } from "../../optim/check-update.js";
 import { computeRates } from "../../optim/optimizer.js";
+import { recipeAt } from "../../quantize/recipes-by-step.js";
+import { nextScaling } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import { nextAverage } from "../weights/average.js";
 import { sharesBelowRange } from "../weights/below-range.js";
+import { poisonOfUpdate } from "./finite/poison-of-update.js";
+import type { TraceReports } from "./forward.js";
 import { moveMasters, selectMasters } from "./masters.js";
-import { poisonOfUpdate } from "./poison-of-update.js";
 import { computeScale, isUsable } from "./scale.js";
-import { lossesIn, unscale } from "./unscale.js";
-
-/** Sums over a window of microbatches (one without accumulation) and over ranks. */
-export interface Window {
-  /** Sum of the microbatches' losses. */
-  readonly loss: Tensor;
-  /** Sum of the microbatches' gradients of loss · scale, f32. */
-  readonly gradients: TensorTree;
-  /** Model state after the last microbatch. */
-  readonly model: TensorTree;
-  /** NaN if anything so far was not finite, else 0. */
-  readonly poison: Tensor;
-}
+import { divideBy, unscale } from "./unscale.js";
+import type { Window } from "./window.js";
 
 export interface Applied {
   readonly state: TrainingState;
+  /** The optimizer's updates, which are added to the master weights. */
+  readonly updates: TensorTree;
   readonly outputs: {
     readonly loss: Tensor;
+    /** Total weight, if the loss returns weights. */
+    readonly weight?: Tensor;
     readonly applied: Tensor;
     readonly scale: Tensor;
     readonly gradNorm: Tensor;
-    /** Rates by group, without those that are constants. */
+    /** Computed learning rates by group; constant rates are left out. */
     readonly rates: Readonly<Record<string, Tensor>>;
-    /** Fractions of the optimizer's state below the range of narrow dtypes, by tensor. */
+    /** For each tensor of the optimizer's state in few bits, the fraction of elements below its dtype's range. */
     readonly belowRange: TensorTree;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;
@@ -45,16 +41,17 @@ export interface Applied {
 const isFiniteScalar = (x: Tensor): Tensor => equal(mul(x, 0), 0);
 
 /**
- * Unscale → clip → optimizer on masters → finite check → scaler and counters: the transactional half of the step.
- * @param verdict f32 sum of the ranks' verdicts, 0 or NaN, if their parts of a divided update are judged
+ * Unscale → clip → optimizer on masters → finite check → scaler and counters: a step after its backward pass.
+ * @param verdict f32 sum of the ranks' verdicts, 0 or NaN, if ranks check their parts of the update
  */
 export function applyGradients(
   definition: StepDefinition,
   state: TrainingState,
   window: Window,
+  reports?: TraceReports,
   verdict?: Tensor,
 ): Applied {
-  return withPhase("update", () => withoutLines(() => apply(definition, state, window, verdict)));
+  return withPhase("update", () => withoutLines(() => apply(definition, state, window, reports, verdict)));
 }
 
 /** Verdict on this process's part of the update: f32 scalar, NaN if the part would not be finite, else 0. */
@@ -72,12 +69,18 @@ export function verdictOn(definition: StepDefinition, state: TrainingState, wind
 }
 
 /** Computes the update that the step makes if it is applied. `own` is this process's part of the gradients. */
-function propose(definition: StepDefinition, state: TrainingState, window: Window) {
+function propose(
+  definition: StepDefinition,
+  state: TrainingState,
+  window: Window,
+  { warning }: TraceReports = {},
+) {
   const { optimizer } = definition;
   const scale = computeScale(definition, state);
-  const { gradients, own, gradNorm } = unscale(definition, window.gradients, scale);
+  const { gradients, own, gradNorm } = unscale(definition, window, scale);
   const key = foldIn(ownKey(definition), "optimizer");
-  const context = { step: state.applied, settable: state.rates, key };
+  const warn = (message: string): void => warning?.({ type: "numerics", message });
+  const context = { step: state.applied, settable: state.rates, key, warn };
   const update = optimizer.update(own, state.optimizer, selectMasters(definition, state.master), context);
   checkUpdate(optimizer.name, update, own);
   return {
@@ -85,6 +88,7 @@ function propose(definition: StepDefinition, state: TrainingState, window: Windo
     gradNorm,
     gradients,
     own,
+    updates: update.updates,
     moved: moveMasters(definition, state.master, update.updates),
     optimizer: update.state,
     rates: update.rates ?? [],
@@ -96,15 +100,23 @@ function apply(
   definition: StepDefinition,
   state: TrainingState,
   window: Window,
+  reports: TraceReports | undefined,
   verdict: Tensor | undefined,
 ): Applied {
   const { ema, precision } = definition;
-  const losses = lossesIn(definition);
-  const proposal = propose(definition, state, window);
+  const { parts, weight } = window;
+  const proposal = propose(definition, state, window, reports);
   const { scale, gradNorm, moved, optimizer, context } = proposal;
   const { finite, finiteAtScale } = judge(definition, { window, proposal, verdict });
-  const scaler = precision.lossScaler.update(state.scaler, finiteAtScale);
-  const counters = count(definition, state, { scaler, finite, finiteAtScale });
+  // A step of weight 0 tells nothing about the scale.
+  const counts = weight === undefined ? undefined : not(equal(weight, 0));
+  const unlessEmpty = (next: Tensor, before: Tensor): Tensor =>
+    counts === undefined ? next : where(counts, next, before);
+  const updated = precision.lossScaler.update(state.scaler, finiteAtScale);
+  const scaler = counts === undefined ? updated : mapTensors(unlessEmpty, updated, state.scaler);
+  const applied = counts === undefined ? finite : and(finite, counts);
+  const counters = count(definition, state, { scaler, finite: applied, finiteAtScale });
+  const consecutiveSkips = unlessEmpty(counters.next.consecutiveSkips, state.consecutiveSkips);
   return {
     state: {
       master: moved.master,
@@ -112,20 +124,24 @@ function apply(
       model: window.model,
       ema: ema === undefined ? state.ema : nextAverage(ema, state.ema, moved.weights, state.applied),
       applied: add(state.applied, 1),
+      recipe: nextScaling(state.recipe, window.amax, recipeAt(precision.recipe, 0)),
       frozen: state.frozen,
       scaler,
       rates: state.rates,
       ...counters.next,
+      consecutiveSkips,
     },
+    updates: proposal.updates,
     outputs: {
-      loss: losses === 1 ? window.loss : mul(window.loss, 1 / losses),
-      applied: finite,
+      loss: divideBy(window.loss, parts.loss),
+      ...(weight === undefined ? {} : { weight }),
+      applied,
       scale,
       gradNorm,
       rates: computeRates(definition.optimizer, context),
       belowRange: sharesBelowRange(optimizer),
       again: counters.again,
-      consecutiveSkips: counters.next.consecutiveSkips,
+      consecutiveSkips,
     },
   };
 }

@@ -20,9 +20,12 @@ import {
   shapeMismatch,
   withPhase,
 } from "@mp/graph/internal";
-import { cast } from "@mp/graph/ops";
+import { cast, greaterOrEqual, where } from "@mp/graph/ops";
 import { autocast } from "../../cast/autocast.js";
 import type { CastReport } from "../../cast/explain.js";
+import { zerosLike } from "../../optim/optimizer.js";
+import { recipeAt } from "../../quantize/recipes-by-step.js";
+import { pairFactors, scaleIn } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext, LossParts } from "../definition/loss.js";
 import { tellingNames } from "../definition/missing-name.js";
@@ -30,14 +33,20 @@ import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { mergeFrozen } from "../weights/frozen.js";
-import { warningOfUnreached } from "./reach.js";
+import { hasUnevenMean, unevenMeans } from "./uneven-mean.js";
+import { warningOfUnreached } from "./unreached.js";
+import { lossesIn } from "./window.js";
 
 /** The results of one pass over a batch, f32; `gradients` are of loss · scale. */
 export interface ForwardBackward {
   readonly loss: Tensor;
+  /** Weight of the loss, NaN if it is below 0; undefined if the loss returns none. */
+  readonly weight: Tensor | undefined;
   readonly metrics: Readonly<Record<string, Tensor>>;
   readonly model: TensorTree;
   readonly gradients: TensorTree;
+  /** Largest magnitudes of each parameter's products, f32 [3], for delayed scaling; empty without it. */
+  readonly amax: TensorTree;
 }
 
 /** All parameters that the loss gets, trained or frozen, in their storage dtypes. */
@@ -74,16 +83,33 @@ export function strictLoss(
       warn?.(stateNotReturned);
     }
     const next = parts.modelState === undefined ? model : sameTypes(model, parts.modelState);
+    const weight = readWeight(definition, parts);
+    if (weight === undefined && warn !== undefined && definition.accumulation === "mean") {
+      const losses = lossesIn(definition);
+      if (losses > 1 && hasUnevenMean(parts.loss)) warn(unevenMeans(losses));
+    }
     if (!isComputeFloat(parts.loss.dtype)) {
       throw dtypeMismatch(
         `the loss must be a float, got ${formatType(parts.loss)}; a count or a comparison has no gradient`,
       );
     }
-    return [withPhase("loss", () => scalar("the loss", parts.loss)), { metrics, modelState: next }];
+    return [
+      withPhase("loss", () => scalar("the loss", parts.loss)),
+      { ...(weight === undefined ? {} : { weight }), metrics, modelState: next },
+    ];
   };
 }
 
-/** The stream of the loss alone: the update draws the same numbers on all ranks, so that weights stay equal. */
+/** The weight of the loss, f32. @throws MP_INVALID_ARGUMENT with accumulation `sum` */
+function readWeight({ accumulation }: StepDefinition, { weight }: LossParts): Tensor | undefined {
+  if (weight === undefined || accumulation === "mean")
+    return weight && withPhase("loss", () => scalar("the loss's weight", weight));
+  throw invalid(
+    'loss: must not return a weight with accumulation: "sum", as in an updater: it adds gradients and forms no mean; leave one of them out',
+  );
+}
+
+/** The key of the loss's random numbers, different on each rank; the update's is equal, so that weights stay equal. */
 function lossKey(definition: StepDefinition): Key {
   const own = foldIn(ownKey(definition), "loss");
   return definition.rank === undefined ? own : foldIn(own, definition.rank.rank);
@@ -115,7 +141,7 @@ function readParts(result: unknown): LossParts {
 }
 
 function wrongLoss(problem: string): MpError<"MP_INVALID_ARGUMENT"> {
-  return invalid(`the loss must return a Tensor or { loss, metrics?, modelState? }, ${problem}`);
+  return invalid(`the loss must return a Tensor or { loss, weight?, metrics?, modelState? }, ${problem}`);
 }
 
 function scalar(what: string, tensor: Tensor): Tensor {
@@ -163,27 +189,46 @@ export function forwardBackward(
   { model, batch, scale, reports = {} }: MicrobatchInputs,
 ): ForwardBackward {
   const { precision, manifest } = definition;
-  const options = { manifest, ...(reports.casts === undefined ? {} : { report: reports.casts }) };
-  const lossOf = autocast(
-    strictLoss(definition, state, model, true, reports.warning),
-    precision.policy,
-    options,
-  );
+  const recipe = recipeAt(precision.recipe, 0);
+  const options = {
+    manifest,
+    recipe,
+    key: foldIn(lossKey(definition), "recipe"),
+    ...(reports.casts === undefined ? {} : { report: reports.casts }),
+  };
+  const loss = strictLoss(definition, state, model, true, reports.warning);
   const weightsWith = (trained: TensorTree): TensorTree =>
     definition.frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
-  const differentiated = valueAndGrad((trained: TensorTree) => lossOf(weightsWith(trained), batch), {
-    hasAux: true,
-    seed: scale,
-    onUnreached: (unreached) => {
-      const warning = warningOfUnreached(unreached);
-      reports.warning?.(warning);
+  const differentiated = valueAndGrad(
+    ({ trained, factors }: { readonly trained: TensorTree; readonly factors: TensorTree }) => {
+      const parameters = weightsWith(trained);
+      const encodes = pairFactors(factors, parameters);
+      return autocast(loss, precision.policy, { ...options, encodes })(parameters, batch);
     },
+    {
+      hasAux: true,
+      seed: scale,
+      maximumOf: "factors",
+      onUnreached: ({ paths, ...unreached }) => {
+        const own = paths.map((path) => path.replace(/^trained\/?/, ""));
+        reports.warning?.(warningOfUnreached({ ...unreached, paths: own }));
+      },
+    },
+  );
+  const made = differentiated({
+    trained: precision.masterWeights.parameters(state.master),
+    factors: recipe?.scaling === undefined ? {} : scaleIn(state.recipe),
   });
-  const { value, gradients, aux } = differentiated(precision.masterWeights.parameters(state.master));
+  const { value, gradients, aux } = made;
+  const { weight } = aux;
   return {
     loss: value,
+    // Outside of the policy, whose half dtype may not hold the number.
+    weight: weight && withPhase("loss", () => where(greaterOrEqual(weight, 0), weight, Number.NaN)),
     metrics: aux.metrics ?? {},
     model: aux.modelState ?? model,
-    gradients: mapTensors((gradient) => cast(gradient, "f32"), gradients),
+    gradients: mapTensors((gradient) => cast(gradient, "f32"), gradients.trained),
+    // A phase without delayed scaling sees no magnitudes.
+    amax: recipe?.scaling === undefined ? zerosLike(scaleIn(state.recipe)) : gradients.factors,
   };
 }

@@ -7,10 +7,8 @@ import type { ShardedMasters } from "../weights/shard.js";
 /** The weights that this process updates, f32. */
 export function selectMasters({ shard, precision }: StepDefinition, master: TensorTree): TensorTree {
   if (shard !== undefined) return shard.masters(master as ShardedMasters);
-  return inF32(precision.masterWeights.parameters(master));
+  return mapTensors((weight) => cast(weight, "f32"), precision.masterWeights.parameters(master));
 }
-
-const inF32 = (tree: TensorTree): TensorTree => mapTensors((weight) => cast(weight, "f32"), tree);
 
 /** Master weights after an update. */
 export interface Moved {

@@ -4,9 +4,12 @@ import { foldIn, isTensor, mapTree, type Tensor, type TensorTree } from "@mp/gra
 import { cast } from "@mp/graph/ops";
 import { autocast } from "../../cast/autocast.js";
 import { f32Master } from "../../precision/master-weights.js";
+import { recipeAt } from "../../quantize/recipes-by-step.js";
+import { pairFactors, scaleIn } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
 import { selectState, statePart } from "../definition/objective-state.js";
+import { WEIGHT } from "../definition/outputs.js";
 import type { TrainingState } from "../definition/state.js";
 import {
   type Program,
@@ -49,7 +52,7 @@ export interface ReadState {
   readonly average: boolean;
 }
 
-/** Loss and metrics of a batch with `training` false, from the fed model state if there is one. Changes nothing. */
+/** Traces loss and metrics of a batch, with `training` false. A model state in `fed` replaces the run's. */
 export function evaluateProgram(
   definition: StepDefinition,
   state: ReadState,
@@ -58,11 +61,18 @@ export function evaluateProgram(
 ): Program {
   return readingProgram(definition, state, fed, (read, current, trees) => {
     const model = trees["model"] ?? current.model;
-    const lossOf = autocast(strictLoss(read, current, model, false), read.precision.policy, {
-      manifest: read.manifest,
+    const { manifest, precision } = read;
+    const parameters = selectParameters(read, current);
+    const recipe = recipeAt(precision.recipe, 0);
+    const lossOf = autocast(strictLoss(read, current, model, false), precision.policy, {
+      manifest,
+      recipe,
+      key: read.key,
+      encodes: recipe?.scaling === undefined ? [] : pairFactors(scaleIn(current.recipe), parameters),
     });
-    const [loss, parts] = lossOf(selectParameters(read, current), trees["batch"] as TensorTree);
-    const outputs = { loss, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} };
+    const [loss, parts] = lossOf(parameters, trees["batch"] as TensorTree);
+    const weight = parts.weight === undefined ? {} : { [WEIGHT]: parts.weight };
+    const outputs = { loss, ...weight, metrics: parts.metrics ?? {}, model: parts.modelState ?? {} };
     if (metrics === undefined) return { outputs };
     const batch = trees["batch"] as TensorTree;
     const streamed = readFunction(read, { ...current, model }, metrics.statistics, batch);
@@ -84,7 +94,7 @@ function readFunction(
     modelState: model,
     step: current.applied,
   };
-  const run = underPolicy(fn, what, context, { policy: read.precision.policy, manifest: read.manifest });
+  const run = underPolicy(fn, what, context, read);
   return run(selectParameters(read, { model, ...current }), data);
 }
 
@@ -100,7 +110,7 @@ export function predictProgram(
   });
 }
 
-/** The parameters in f32, whatever their storage dtype; frozen ones given in another dtype keep it. */
+/** Traces a read of the parameters in f32, whatever their storage dtype; frozen parameters keep a given other dtype. */
 export function parametersProgram(definition: StepDefinition, state: ReadState): Program {
   return readingProgram(definition, state, {}, (read, current) => {
     const weights = selectParameters(read, current);

@@ -6,7 +6,7 @@ import type { TrainingState } from "../definition/state.js";
 
 /**
  * The loss scale that follows from a scaler's state.
- * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a scaler that returns something else
+ * @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a scaler that returns no f32 scalar
  */
 export function computeScale(
   { precision: { lossScaler } }: StepDefinition,

@@ -1,27 +1,35 @@
-/** Programs that change the state of a run. Each is traced once per batch shape, closed only over its state. */
+/** Programs that change the state of a run. Each is traced once per batch shape. */
 
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
-import { poisonOf, setRandomCounter, withPhase } from "@mp/graph/internal";
+import { setRandomCounter, withoutLines, withPhase } from "@mp/graph/internal";
 import { add, literal, where } from "@mp/graph/ops";
-import { initialRates, zerosLike } from "../../optim/optimizer.js";
+import { initialRates } from "../../optim/optimizer.js";
+import { scalingOf } from "../../quantize/recipes-by-step.js";
+import { initialScaling } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { joinStates, nextState, selectState, statePart } from "../definition/objective-state.js";
+import { WEIGHT } from "../definition/outputs.js";
 import type { TrainingState } from "../definition/state.js";
-import {
-  type Program,
-  type ProgramResult,
-  type TypeTree,
-  traceProgram,
-} from "../definition/traced-program.js";
+import { type Program, type TypeTree, traceProgram } from "../definition/traced-program.js";
 import { frozenInAll, splitFrozen, storeUntrained } from "../weights/frozen.js";
-import { applyGradients, verdictOn } from "./apply.js";
-import { forwardBackward, selectParameters, type TraceReports } from "./forward.js";
+import {
+  addWindow,
+  emptyWindow,
+  fullWindow,
+  ownWindow,
+  type WindowState,
+  wholeWindow,
+} from "./accumulate.js";
+import { type Applied, applyGradients, verdictOn } from "./apply.js";
+import { countUpdates } from "./count-updates.js";
+import { type ForwardBackward, forwardBackward, selectParameters, type TraceReports } from "./forward.js";
 import { selectMasters } from "./masters.js";
 import { computeScale } from "./scale.js";
+import type { Window } from "./window.js";
 
 const SCALAR: TypeTree = { dtype: "f32", shape: [] };
 
-/** Makes the initial state of a run. Inputs: `parameters`, `model`. Output: `state`. */
+/** Makes a run's initial state, with a window if `windowed`. Inputs: `parameters`, `model`. Output: `state`. */
 export function initProgram(
   definitions: readonly StepDefinition[],
   parameters: TypeTree,
@@ -32,7 +40,7 @@ export function initProgram(
   return traceProgram({ fed: { parameters, model } }, (_state, fed) => {
     const weights = fed["parameters"] as TensorTree;
     const states = definitions.map((definition) => {
-      const { masterWeights, lossScaler } = definition.precision;
+      const { masterWeights, lossScaler, recipe } = definition.precision;
       const master = masterWeights.init(splitFrozen(weights, definition.frozen).trained);
       const inF32 = selectMasters(definition, master);
       const { frozen } = splitFrozen(weights, untrained);
@@ -42,6 +50,7 @@ export function initProgram(
         model: fed["model"] as TensorTree,
         ema: definition.ema === undefined ? {} : inF32,
         applied: literal(0, "i32"),
+        recipe: initialScaling(masterWeights.parameters(master), scalingOf(recipe)),
         frozen: untrained.size === 0 ? {} : storeUntrained(frozen, masterWeights),
         scaler: lossScaler.init(),
         rates: initialRates(definition.optimizer),
@@ -51,13 +60,13 @@ export function initProgram(
         consecutiveSkips: literal(0, "i32"),
         retries: literal(0, "i32"),
       };
-      return windowed ? { ...state, window: emptyWindow(definition, master, state.model) } : state;
+      return windowed ? { ...state, window: emptyWindow(definition, state, state.model) } : state;
     });
     return { outputs: { state: joinStates(definitions, states) } };
   });
 }
 
-/** Traces over the state of a run and fed trees, for the engine of the run. */
+/** Traces a program over the run's state and fed trees, for the run's engine. */
 const traceStep = (
   definition: StepDefinition,
   state: TypeTree,
@@ -65,7 +74,7 @@ const traceStep = (
   body: Parameters<typeof traceProgram>[1],
 ): Program => traceProgram({ state: statePart(definition, state), fed, manifest: definition.manifest }, body);
 
-/** A whole step as one graph, for a single batch and no hook. */
+/** Traces a whole step as one graph, for a single batch and no reduction over processes. */
 export function trainProgram(
   definition: StepDefinition,
   state: TypeTree,
@@ -74,24 +83,35 @@ export function trainProgram(
 ): Program {
   return traceStep(definition, state, { batch }, (tree, fed) => {
     setRandomCounter(selectState(definition, tree).drawn);
-    return wholeStep(definition, tree, fed["batch"] as TensorTree, reports);
+    const { pass, applied } = wholeStep(definition, tree, fed["batch"] as TensorTree, { reports });
+    const outputs = { ...applied.outputs, metrics: pass.metrics };
+    return { state: nextState(definition, tree, applied.state), outputs };
   });
 }
 
 /**
- * Repeats a step on one microbatch with another microbatch's random numbers, at any scale. Further inputs: `place`
- * (i32 scalar), the distance from the current microbatch, negative for earlier ones; `scale` (f32 scalar).
+ * Repeats a step on one microbatch with another microbatch's random numbers, at any scale. Further inputs: `place` (i32
+ * scalar), the distance from the current microbatch, negative for earlier ones; `scale` (f32 scalar). Further output:
+ * `seen`, the results of `countUpdates`.
  */
 export function revisitProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
   const place: TypeTree = { dtype: "i32", shape: [] };
   return traceStep(definition, state, { batch, place, scale: SCALAR }, (tree, fed) => {
-    setRandomCounter(add(selectState(definition, tree).drawn, fed["place"] as Tensor));
+    const current = selectState(definition, tree);
+    setRandomCounter(add(current.drawn, fed["place"] as Tensor));
     const { precision, rank } = definition;
     const lossScaler = { ...precision.lossScaler, scale: () => fed["scale"] as Tensor };
-    // Draws the numbers of this rank, but sums no losses of others.
+    // Draws this rank's random numbers, but sums no losses of other ranks.
     const alone = rank === undefined ? undefined : { ...rank, size: 1 };
     const asked = { ...definition, accumulate: 1, rank: alone, precision: { ...precision, lossScaler } };
-    return wholeStep(asked, tree, fed["batch"] as TensorTree);
+    const { pass, applied } = wholeStep(asked, tree, fed["batch"] as TensorTree, {
+      windowOf: (pass, { model }) =>
+        pass.weight === undefined ? wholeWindow(pass) : fullWindow(asked, ownWindow(pass, model), true),
+    });
+    const { updates, state: next } = applied;
+    const step = { gradients: pass.gradients, updates, master: current.master, next: next.master };
+    const seen = withPhase("update", () => withoutLines(() => countUpdates(asked, step)));
+    return { state: nextState(definition, tree, next), outputs: { ...applied.outputs, seen } };
   });
 }
 
@@ -109,53 +129,30 @@ export function gradientsProgram(definition: StepDefinition, state: TypeTree, ba
   });
 }
 
+interface WholeStepOptions {
+  readonly reports?: TraceReports | undefined;
+  /** Makes the window of the pass; default `wholeWindow`. A diagnosis excludes a microbatch of weight 0 here. */
+  readonly windowOf?: (pass: ForwardBackward, before: TrainingState) => Window;
+}
+
 function wholeStep(
   definition: StepDefinition,
   tree: TensorTree,
   batch: TensorTree,
-  reports?: TraceReports,
-): ProgramResult {
+  { reports, windowOf = wholeWindow }: WholeStepOptions = {},
+): { readonly pass: ForwardBackward; readonly applied: Applied } {
   const state = selectState(definition, tree);
   const scale = computeScale(definition, state);
   const pass = forwardBackward(definition, state, { model: state.model, batch, scale, reports });
-  const { state: next, outputs } = applyGradients(definition, state, { ...pass, poison: literal(0) });
-  return { state: nextState(definition, tree, next), outputs: { ...outputs, metrics: pass.metrics } };
+  const window = withPhase("update", () => windowOf(pass, state));
+  return { pass, applied: applyGradients(definition, state, window, reports) };
 }
-
-/** The sums of a window of microbatches; stored next to the training state between runs, never in a checkpoint. */
-export type WindowState = {
-  readonly gradients: TensorTree;
-  readonly loss: Tensor;
-  readonly model: TensorTree;
-  /** NaN if a loss or model state was not finite, else 0. Gradients are checked once, at the end of the window. */
-  readonly poison: Tensor;
-  /** Number of microbatches accumulated, i32. */
-  readonly micro: Tensor;
-};
 
 type WindowedState = TrainingState & { readonly window: WindowState };
 
-function emptyWindow(definition: StepDefinition, master: TensorTree, model: TensorTree): WindowState {
-  return {
-    gradients: zerosLike(definition.precision.masterWeights.parameters(master)),
-    loss: literal(0),
-    model,
-    poison: literal(0),
-    micro: literal(0, "i32"),
-  };
-}
-
-const addWindow = (window: WindowState, own: Omit<WindowState, "micro">): WindowState => ({
-  gradients: mapTensors(add, window.gradients, own.gradients),
-  loss: add(window.loss, own.loss),
-  model: own.model,
-  poison: add(window.poison, own.poison),
-  micro: add(window.micro, 1),
-});
-
 /**
- * Adds one microbatch to the window, in state slots `window/…`. The only microbatch of a step instead replaces the
- * window's contents, which saves a pass over all gradients here and another to empty the window.
+ * Adds one microbatch to the accumulation window, in state slots `window/…`. If a step has only one
+ * microbatch, it replaces the window. This saves two passes over all gradients.
  */
 export function accumulateProgram(
   definition: StepDefinition,
@@ -168,31 +165,42 @@ export function accumulateProgram(
     const isOnly = definition.accumulate === 1;
     setRandomCounter(isOnly ? rest.drawn : add(rest.drawn, window.micro));
     const scale = computeScale(definition, rest);
+    const model = isOnly ? rest.model : window.model;
     const pass = forwardBackward(definition, rest, {
-      model: isOnly ? rest.model : window.model,
+      model,
       batch: fed["batch"] as TensorTree,
       scale,
       reports,
     });
     const next = withPhase("update", () => {
-      const { gradients, loss, model } = pass;
-      const own = { gradients, loss, model, poison: poisonOf({ loss, model }) };
+      const own = ownWindow(pass, model);
       return isOnly ? { ...window, ...own } : addWindow(window, own);
     });
-    return { state: nextState(definition, tree, { window: next }), outputs: { metrics: pass.metrics } };
+    const weight = pass.weight === undefined ? {} : { [WEIGHT]: pass.weight };
+    return {
+      state: nextState(definition, tree, { window: next }),
+      outputs: { ...weight, metrics: pass.metrics },
+    };
   });
 }
 
 /**
- * Applies a full window, reduced over processes, and empties it if microbatches add to it. Further input if a divided
- * update is judged: `verdict` (f32 scalar), the sum over ranks.
+ * Applies the accumulation window, reduced over processes, and empties it if a step has several microbatches. Further
+ * input if each rank checks its part of the update: `verdict` (f32 scalar), the sum over ranks.
  */
-export function applyProgram(definition: StepDefinition, state: TypeTree): Program {
+export function applyProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  isWeighted: boolean,
+  reports?: TraceReports,
+): Program {
   const fed = definition.shard?.isJudged === true ? { verdict: SCALAR } : {};
   return traceProgram({ state: statePart(definition, state), fed }, (tree, { verdict }) => {
     const { window, ...rest } = selectState<WindowedState>(definition, tree);
     setRandomCounter(rest.drawn);
-    const { state: next, outputs } = applyGradients(definition, rest, window, verdict as Tensor | undefined);
+    const full = withPhase("update", () => fullWindow(definition, window, isWeighted));
+    const divided = verdict as Tensor | undefined;
+    const { state: next, outputs } = applyGradients(definition, rest, full, reports, divided);
     if (definition.accumulate === 1) return { state: nextState(definition, tree, next), outputs };
     const empty = withPhase("update", () => {
       const model = mapTensors(
@@ -200,18 +208,18 @@ export function applyProgram(definition: StepDefinition, state: TypeTree): Progr
         window.model,
         rest.model,
       );
-      return emptyWindow(definition, rest.master, model);
+      return emptyWindow(definition, rest, model);
     });
     return { state: nextState(definition, tree, { ...next, window: empty }), outputs };
   });
 }
 
-/** Computes this rank's verdict on its part of a divided update. Output: `verdict`. */
-export function verdictProgram(definition: StepDefinition, state: TypeTree): Program {
+/** Computes this rank's verdict on its part of the update: whether the part is finite. Output: `verdict`. */
+export function verdictProgram(definition: StepDefinition, state: TypeTree, isWeighted: boolean): Program {
   return traceProgram({ state: statePart(definition, state) }, (tree) => {
     const { window, ...rest } = selectState<WindowedState>(definition, tree);
     setRandomCounter(rest.drawn);
-    return { outputs: { verdict: verdictOn(definition, rest, window) } };
+    return { outputs: { verdict: verdictOn(definition, rest, fullWindow(definition, window, isWeighted)) } };
   });
 }
 

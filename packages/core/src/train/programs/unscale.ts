@@ -5,11 +5,12 @@ import { sumOfSquares } from "../../optim/global-norm.js";
 import { LARGEST_SCALE } from "../../precision/loss-scaler.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { type ScaleRange, scaleRange } from "./scale.js";
+import type { Window } from "./window.js";
 
 export interface Unscaled {
-  /** Unscaled means over the window, or sums, clipped if requested; f32. */
+  /** Unscaled gradients, means or sums over microbatches, clipped if requested; f32. */
   readonly gradients: TensorTree;
-  /** This process's part of the gradients: all of them, unless the update is divided. */
+  /** This process's part of the gradients: all gradients, unless the update is sharded. */
   readonly own: TensorTree;
   /** Norm of the gradients before clipping; infinite beyond 1.8e19, where squares overflow f32. */
   readonly gradNorm: Tensor;
@@ -17,28 +18,34 @@ export interface Unscaled {
 
 /** Up to this scale, squares of scaled gradients are finite in f32 as long as the unscaled norm is below 2^40. */
 const LARGEST_SQUARED_SCALE = 2 ** 24;
-/** From this scale on, squares of scaled gradients are at least as large as those of unscaled ones. */
+/** From this scale on, the square of a scaled gradient is at least as large as that of the unscaled gradient. */
 const SMALLEST_SQUARED_SCALE = 1;
 
-/** The number of losses that a window sums over microbatches and ranks, by which means are divided. */
-export const lossesIn = ({ accumulate, rank }: Pick<StepDefinition, "accumulate" | "rank">): number =>
-  accumulate * (rank?.size ?? 1);
+/** Divides by a number that is known when the graph is built, or by a traced total. */
+export function divideBy(x: Tensor, parts: number | Tensor): Tensor {
+  if (typeof parts !== "number") return div(x, parts);
+  return parts === 1 ? x : mul(x, 1 / parts);
+}
 
 /**
- * Divides the sums of a window by the scale and, for means, by the number of losses; then clips. Squares of scaled
- * gradients may overflow or underflow, so the norm is that of the unscaled gradients, which exist anyway without
- * clipping. With clipping this would cost another multiplication of all gradients; if the scaler's bounds exclude
- * such scales, the norm of the scaled gradients is unscaled instead.
+ * Divides the sums of a window by the scale and, for means, by the number or total weight of the losses; then
+ * clips. The norm is computed from the unscaled gradients, because squares of scaled ones may overflow or
+ * underflow. If clipping is on and the scaler's bounds exclude this, the norm of the scaled gradients is
+ * unscaled instead, and one multiplication both unscales and clips. Weights have no bound, so weighted sums
+ * are always divided first.
  */
-export function unscale(definition: StepDefinition, sums: TensorTree, scale: Tensor): Unscaled {
-  const { clipNorm, accumulation, precision } = definition;
+export function unscale(
+  definition: StepDefinition,
+  { gradients: sums, parts: { gradients: parts } }: Pick<Window, "gradients" | "parts">,
+  scale: Tensor,
+): Unscaled {
+  const { clipNorm, precision } = definition;
   const range = scaleRange(precision.lossScaler);
-  const parts = accumulation === "mean" ? lossesIn(definition) : (definition.rank?.size ?? 1);
   // A division, so that a constant scale is folded when the graph is built.
   const inverse = div(1, scale);
   const own = (tree: TensorTree): TensorTree => definition.shard?.own(tree) ?? tree;
-  if (clipNorm !== undefined && isSquared(range, parts)) {
-    const factor = parts === 1 ? inverse : mul(inverse, 1 / parts);
+  if (clipNorm !== undefined && typeof parts === "number" && isSquared(range, parts)) {
+    const factor = divideBy(inverse, parts);
     const gradNorm = mul(sqrt(sumOfSquares(sums)), factor);
     const clipped = mul(factor, clipFactor(gradNorm, clipNorm));
     const gradients = times(sums, clipped);
@@ -55,7 +62,7 @@ export function unscale(definition: StepDefinition, sums: TensorTree, scale: Ten
   return { gradients, own: own(gradients), gradNorm };
 }
 
-/** Whether squares of scaled gradients stay in range; a sum of several losses may be that many times larger. */
+/** Whether squares of scaled gradients stay in range; sums of `parts` losses may be that many times larger. */
 const isSquared = ({ from, to }: ScaleRange, parts: number): boolean =>
   from >= SMALLEST_SQUARED_SCALE && to * parts <= LARGEST_SQUARED_SCALE;
 
@@ -65,13 +72,14 @@ const times = (tree: TensorTree, factor: Tensor | number): TensorTree =>
 interface Divisors {
   readonly inverse: Tensor;
   /** Divisor that turns the sums into means; 1 leaves them sums. */
-  readonly parts: number;
+  readonly parts: number | Tensor;
   readonly range: ScaleRange;
 }
 
-/** Divides by one factor, or by two if an engine could flush their subnormal product to 0. */
+/** Divides by scale and `parts` in one multiplication, or in two if an engine could flush 1 / (scale · parts) to 0. */
 function divideSums(sums: TensorTree, { inverse, parts, range }: Divisors): TensorTree {
   if (parts === 1) return times(sums, inverse);
+  if (typeof parts !== "number") return times(times(sums, inverse), div(1, parts));
   if (range.to * parts <= LARGEST_SCALE) return times(sums, mul(inverse, 1 / parts));
   return times(times(sums, inverse), 1 / parts);
 }

@@ -2,8 +2,8 @@ import { MpError, type Ranks } from "@mp/graph";
 import { compareHeaders, type End, type Facts, type Header } from "./compare-headers.js";
 
 /**
- * Compares what each rank of a run is about to do, and with which facts, before the ranks do anything together. If a
- * rank does something else, has failed or ends training, all ranks learn of it here, so none waits for it.
+ * Compares what each rank of a run is about to do, and with which facts, before the ranks do anything together. If one
+ * rank does something else, has failed or ends training, all ranks learn of that here, so no rank waits for it.
  */
 export class Agreement {
   readonly ranks: Ranks;
@@ -47,8 +47,8 @@ export class Agreement {
   }
 
   /**
-   * Returns how training ends on all ranks: as it does on a rank that was stopped, else as on each.
-   * @throws MP_RANK_MISMATCH if another rank goes on
+   * Agrees with the other ranks on why training ended: the reason of a rank that was stopped, else this rank's.
+   * @throws MP_RANK_MISMATCH if another rank is still training
    */
   async endsBy(end: End): Promise<End> {
     // A rank that learned of an end in `goesOn` has exchanged its header there.
@@ -56,7 +56,7 @@ export class Agreement {
     return this.#end;
   }
 
-  /** Tells the other ranks, at their next call, that this one has failed; does nothing if they know. */
+  /** Tells the other ranks, at their next call, that this rank has failed; does nothing if they know already. */
   async tell(error: unknown): Promise<void> {
     if (this.#told.has(error)) return;
     this.#shared(error);
@@ -64,7 +64,7 @@ export class Agreement {
     await this.#meet({ failed }).catch(() => undefined);
   }
 
-  /** Runs `run` on this rank alone, and tells the others if it throws. */
+  /** Runs `run` on this rank alone, and tells the other ranks if it throws. */
   async orTell<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run();
@@ -80,7 +80,7 @@ export class Agreement {
     return error;
   }
 
-  /** The error to throw after ranks failed during a collective operation: this rank's own, or one that names them. */
+  /** The error to throw after ranks failed in a collective operation: this rank's own, or a new one that names them. */
   failure(call: string, failing: readonly number[], own: { readonly error: unknown } | undefined): unknown {
     return this.#shared(
       own === undefined

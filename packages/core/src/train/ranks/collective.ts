@@ -2,7 +2,7 @@ import { MpError } from "@mp/graph";
 import type { CheckpointSource, CheckpointTarget } from "../checkpoint/file/place.js";
 import type { Outputs } from "../definition/outputs.js";
 import { ALONE, type RankPlace } from "../definition/rank-place.js";
-import { type AllReduce, hookReduction, type WindowReduction } from "../objective/window.js";
+import { type AllReduce, hookReduction, type WindowReduction } from "../objective/window-reduction.js";
 import type { End, Facts } from "./compare-headers.js";
 import type { RankCheckpoint } from "./rank-checkpoint.js";
 import type { startFacts } from "./start-facts.js";
@@ -14,16 +14,16 @@ export interface Collective {
   readonly isReduced: boolean;
   /** Combines the windows of several processes, for one objective; undefined without a combination. */
   reduction(): WindowReduction | undefined;
-  /** Checks that all processes start alike. */
+  /** Checks that all processes start with equal options. */
   starts(...given: Parameters<typeof startFacts>): Promise<void>;
   /**
-   * Whether all processes make the next step, with equal facts; false if training ends in one. Undefined for a single
-   * process, whose steps then need not await it.
+   * Whether all processes make the next step, with equal facts; false if training ends in one of them. A single process
+   * gets undefined instead of a promise, so that its steps need not await one.
    */
   makesStep?(facts: () => Promise<Facts>, signal: AbortSignal | undefined): Promise<boolean>;
   /** Begins a call of `fit` or `steps`. */
   begins(): void;
-  /** Ends a pass in all processes; false if training ends in one. */
+  /** Ends a pass in all processes; false if training ends in one of them. */
   passes(pass: number): Promise<boolean>;
   /** Reports how training ends in this process, and returns how it ends in all. */
   endsBy(end: End): Promise<End>;
@@ -33,7 +33,7 @@ export interface Collective {
   ratesSet(rates: Outputs): void;
   store<T>(what: string, checkpoint: RankCheckpoint, target: CheckpointTarget<T>): Promise<T>;
   source(what: string, source: CheckpointSource): CheckpointSource;
-  /** Runs `run` in all processes; if it fails in one, none continues. */
+  /** Runs `run` in all processes; if `run` fails in one process, none continues. */
   all<T>(what: string, run: () => Promise<T>): Promise<T>;
   /** Notes that all processes have loaded the state of this iteration. */
   loaded(iteration: number): void;
@@ -62,7 +62,7 @@ export function alone(allReduce: AllReduce | undefined): Collective {
   };
 }
 
-/** The reason why no process makes a step: that of this one's signal, or that another process ended training. */
+/** The error for a step that no process makes: this process's signal was aborted, or another process ended training. */
 export function noStep(signal: AbortSignal | undefined): unknown {
   return signal?.aborted === true
     ? signal.reason

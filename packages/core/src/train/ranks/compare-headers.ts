@@ -52,7 +52,7 @@ function differing(calls: readonly Call[]): MpError {
   );
 }
 
-/** What a rank does, in words: `makes step 3`, `is at the end of pass 1`. */
+/** Describes what a rank does: `makes step 3`, `is at the end of pass 1`. */
 function doing({ call, facts }: Call): string {
   if (call === "step") return `makes step ${facts["step"]}`;
   if (call === "pass") return `is at the end of its data (pass ${facts["pass"]})`;

@@ -6,7 +6,7 @@ import type { Agreement } from "./agreement.js";
 
 /** One rank's contribution to a checkpoint. */
 export interface RankCheckpoint {
-  /** The whole checkpoint, as a single process would save it. Called on rank 0, or on all ranks if it is gathered. */
+  /** The whole checkpoint, as a single process would save it. Called on rank 0, or on all ranks if `isGathered`. */
   whole(): Promise<LoadedTensors>;
   /** Whether all ranks have parts of the checkpoint. */
   readonly isGathered: boolean;
@@ -14,7 +14,7 @@ export interface RankCheckpoint {
   part(): Promise<LoadedTensors>;
 }
 
-/** Stores a checkpoint of all ranks on rank 0. The other ranks wait for it, and fail if it fails. */
+/** Stores a checkpoint of all ranks on rank 0. The other ranks wait for rank 0, and fail if it fails. */
 export async function storeFromRankZero<T>(
   agreement: Agreement,
   what: string,

@@ -1,19 +1,24 @@
-import type { HostTensor, Ranks, State } from "@mp/graph";
-import { numberIn, type Outputs } from "../definition/outputs.js";
-import { gradientSlots, REDUCED_SCALARS, type WindowReduction } from "../objective/window.js";
+import { type HostTensor, type Ranks, type State, tensor } from "@mp/graph";
+import { numberIn, type Outputs, scalars, WEIGHT, weightedSum, weightIn } from "../definition/outputs.js";
+import {
+  amaxSlots,
+  gradientSlots,
+  REDUCED_SCALARS,
+  type WindowReduction,
+} from "../objective/window-reduction.js";
 import type { Agreement } from "./agreement.js";
 import type { Sharding } from "./shard/sharding.js";
 
-/** Values to reduce besides gradients and metrics. */
+/** Data that ranks exchange besides gradients and metrics: model state, and new weights if the update is sharded. */
 export interface RankReductionOptions {
   readonly averageModelState: boolean;
   readonly sharding: Sharding | undefined;
 }
 
 /**
- * Sums windows over ranks in f32, before the finite check, so that an infinity of one rank is one of all. Exchanges a
- * few numbers first, among them a flag for each rank that failed; then the gradients, in the engine's memory if
- * possible. The program that applies the window divides its sums; the metrics are already means.
+ * Sums accumulation windows over ranks in f32, before the finite check, so that an infinity of one rank reaches all.
+ * Exchanges a few numbers first, among them a flag for each rank that failed; then the gradients, in the engine's
+ * memory if possible. The program that applies the window divides its sums; the metrics are already means.
  */
 export function rankReduction(
   agreement: Agreement,
@@ -35,8 +40,15 @@ export function rankReduction(
       } catch (error) {
         failure = { error };
       }
-      const names = [...REDUCED_SCALARS, ...metrics];
-      const numbers = names.map((name) => (failure === undefined ? numberIn(own, name) : 0));
+      // Each rank has weight 1 unless its loss returns a weight; its metrics are means already.
+      const weight = weightIn(own) ?? 1;
+      const terms: readonly (readonly [name: string, term: () => number])[] = [
+        ...REDUCED_SCALARS.map((name) => [name, () => numberIn(own, name)] as const),
+        ...metrics.map((name) => [name, () => weightedSum([numberIn(own, name)], [weight])] as const),
+        [WEIGHT, () => weight],
+      ];
+      const names = terms.map(([name]) => name);
+      const numbers = terms.map(([, term]) => (failure === undefined ? term() : 0));
       const flags = Array.from({ length: ranks.size }, (_, rank) =>
         Number(rank === ranks.rank && failure !== undefined),
       );
@@ -46,17 +58,34 @@ export function rankReduction(
       if (failing.length > 0) throw agreement.failure("step", failing, failure);
       const sumOf = (name: string): number => sums[names.indexOf(name)] as number;
       await state.write(scalars(REDUCED_SCALARS, sumOf));
-      await allReduceSlots(ranks, state, gradientSlots(Object.keys(state.types), of));
+      const slots = Object.keys(state.types);
+      await allReduceSlots(ranks, state, gradientSlots(slots, of));
+      await takeMaximum(ranks, state, amaxSlots(slots, of));
       if (averageModelState) await averageModel(ranks, state);
-      return scalars(metrics, (name) => sumOf(name) / ranks.size);
+      return scalars(metrics, (name) => sumOf(name) / sumOf(WEIGHT));
     },
   };
 }
 
-const scalars = (names: readonly string[], of: (name: string) => number): Outputs =>
-  Object.fromEntries(
-    names.map((name) => [name, { dtype: "f32", shape: [], data: Float32Array.of(of(name)) } as const]),
+/** Replaces slots by their maximum over ranks, each of which adds its own numbers to a row of zeros. */
+async function takeMaximum(ranks: Ranks, state: State, slots: readonly string[]): Promise<void> {
+  if (slots.length === 0) return;
+  const own = await state.read(slots);
+  const numbers = slots.flatMap((slot) => [...(own[slot] as HostTensor<"f32">).data]);
+  const rows = new Float32Array(ranks.size * numbers.length);
+  rows.set(numbers, ranks.rank * numbers.length);
+  await ranks.allReduce(rows);
+  const most = numbers.map((_, at) =>
+    Math.max(...Array.from({ length: ranks.size }, (_, rank) => rows[rank * numbers.length + at] as number)),
   );
+  let end = 0;
+  const taken = slots.map((slot) => {
+    const { data, shape } = own[slot] as HostTensor<"f32">;
+    end += data.length;
+    return [slot, tensor(Float32Array.from(most.slice(end - data.length, end)), shape)] as const;
+  });
+  await state.write(Object.fromEntries(taken));
+}
 
 /** Averages the f32 model state over ranks; other state, such as counts, stays each rank's own. */
 async function averageModel(ranks: Ranks, state: State): Promise<void> {

@@ -5,7 +5,7 @@ import { broadcastSource, storeFromRankZero } from "./rank-checkpoint.js";
 import { type RankReductionOptions, rankReduction } from "./rank-reduction.js";
 import { startFacts } from "./start-facts.js";
 
-/** A run on one of several ranks. */
+/** Makes the collective of a run on one of several ranks. */
 export function among(agreement: Agreement, options: RankReductionOptions): Collective {
   /** Steps that this run has made, the same number on all ranks. */
   let steps = 0;

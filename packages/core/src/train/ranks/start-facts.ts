@@ -7,8 +7,8 @@ import { findSlotGroup } from "../definition/state.js";
 import type { Facts } from "./compare-headers.js";
 
 /**
- * Facts that must be equal on all ranks at the start: the settings, and type and hash of every value of the state by
- * slot.
+ * Facts that must be equal on all ranks at the start: the settings, and the type and hash of each saved slot for which
+ * `isCommon` is true.
  */
 export function startFacts(
   definitions: Definitions,

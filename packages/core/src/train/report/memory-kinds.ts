@@ -7,7 +7,7 @@ import type { TypeTree } from "../definition/traced-program.js";
 export interface MemoryKinds {
   /** Parameters as they are stored and updated, including frozen ones. */
   readonly masters: number;
-  /** Bytes of the copies in the half, which each step makes. */
+  /** Bytes of the copies in the half dtype, which each step makes. */
   readonly halfWeights: number;
   /** Bytes of the optimizer's state and of the moving average of the weights. */
   readonly optimizer: number;

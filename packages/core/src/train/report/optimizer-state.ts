@@ -17,7 +17,7 @@ import { runOnce } from "../compile/compiled-programs.js";
 import { isOwnSlot, readSlot, statePart } from "../definition/objective-state.js";
 import { isValueType } from "../definition/state.js";
 import { traceProgram } from "../definition/traced-program.js";
-import type { Inspected } from "../diagnosis/diagnose.js";
+import type { Inspected } from "../diagnosis/replay.js";
 import { shareBelow } from "../weights/below-range.js";
 import {
   buildHistogram,
@@ -55,8 +55,8 @@ interface StoredTensor {
 }
 
 /**
- * The floats of an objective's current optimizer state, the tensors that have lost most first; if it is divided, this
- * rank's part.
+ * The floats of an objective's current optimizer state, the tensors that have lost most first; if the state is sharded,
+ * only this rank's part.
  * @param paths of the trained parameters
  */
 export async function optimizerState(

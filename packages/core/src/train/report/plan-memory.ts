@@ -10,7 +10,7 @@ import {
   peakLiveBytes,
   type Value,
 } from "@mp/graph";
-import { object, totalBytes } from "@mp/graph/internal";
+import { checks, totalBytes } from "@mp/graph/internal";
 import { widenSums } from "../../cast/widen-sums.js";
 import type { Precision } from "../../precision/presets.js";
 import { type MemoryKinds, memoryKinds } from "./memory-kinds.js";
@@ -38,8 +38,8 @@ export interface PlannedMemory {
  * @example planMemory(training.graph(batch), { manifest: backend.manifest, precision: training.precision }).peak
  */
 export function planMemory(graph: Graph, step: PlannedStep): PlannedMemory {
-  object("planMemory: the graph", graph);
-  object("planMemory: the step", step);
+  checks.object("planMemory: the graph", graph);
+  checks.object("planMemory: the step", step);
   const { manifest, precision } = step;
   const { weightsAt } = precision.masterWeights;
   const masters = weightsAt === undefined ? "state/master/" : `state/master/${weightsAt}/`;
@@ -65,7 +65,7 @@ export function planPeak(graph: Graph, manifest: BackendManifest): number {
   return isEarly ? peak + unwritten : Math.max(peak, 2 * totalBytes(findStates(graph)));
 }
 
-/** Arrays of the result's size alive beside it: Squares32 has five of 64 bits, each twice as large. */
+/** Temporary arrays of `RandomBits` in multiples of the result: Squares32 has five of 64 bits, each twice its size. */
 const ARRAYS_BESIDE_BITS = 9;
 
 const workspace = ({ op, outputs }: AnyNode): number =>

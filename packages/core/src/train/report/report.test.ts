@@ -100,7 +100,7 @@ describe("the precision report", () => {
     });
     expect(gradient?.histogram.counts.filter((count) => count > 0)).toEqual([1, 2, 1]);
     const { shares, recommendedScale, largest, largestIn } = report.gradients;
-    // Beside them stands the gradient of the product itself, 1, which decides.
+    // The gradient of the product itself is 1, the largest, and decides the scale.
     expect([largest, largestIn?.layer, recommendedScale]).toEqual([1, "product", 2 ** 13]);
     const counts = (k: number): readonly number[] => {
       const { zero, subnormal, overflow } = shares.f16[k] ?? {};

@@ -1,11 +1,13 @@
-import { type Graph, type HalfDType, isHalf, leavesOf, type RunInput, tensor } from "@mp/graph";
+import { type Graph, type HalfDType, isHalf, leavesOf, type RunInput, roundTo, tensor } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType, mixedFloat16Policy } from "../../cast/policy.js";
 import type { FlatBatch } from "../batch/batch.js";
 import { runOnce } from "../compile/compiled-programs.js";
+import type { TensorUpdates } from "../definition/result.js";
 import { isValueType } from "../definition/state.js";
-import type { Inspected } from "../diagnosis/diagnose.js";
+import { type Diagnosis, diagnoseReplay } from "../diagnosis/diagnose.js";
+import { type Inspected, Replay } from "../diagnosis/replay.js";
 import { gradientsProgram } from "../programs/step-programs.js";
 import { countGraph } from "./counts/count-graph.js";
 import { addHistograms, buildHistogram, type ExponentHistogram, ROW } from "./counts/exponent-counts.js";
@@ -20,23 +22,27 @@ export interface GroupHistogram extends ValueGroup {
   readonly histogram: ExponentHistogram;
 }
 
-/** The ranges of a step's values, and how well a half represents them: plain JSON-serializable data. */
+/** The ranges of a step's values, and how well a half dtype represents them: plain JSON-serializable data. */
 export interface PrecisionReport {
   readonly backend: string;
   readonly engine: { readonly name: string; readonly version: string };
   /** The precision's name. */
   readonly precision: string;
-  /** The half that values are counted in: the policy's, or f16 as in `mixedFloat16` if the policy has none. */
+  /** The half dtype that values are counted in: the policy's, or f16 as in `mixedFloat16` if the policy has none. */
   readonly half: HalfDType;
-  /** Whether the run itself computes in that half. */
+  /** Whether the run itself computes in that half dtype. */
   readonly usesHalf: boolean;
   /** The loss scale of the next step. */
   readonly scale: number;
   /** Groups in the order of the step; gradients follow from the loss backwards. */
   readonly groups: readonly GroupHistogram[];
   readonly gradients: GradientRange;
+  /** Counts of gradients and updates by tensor, for the next step on this batch. */
+  readonly updates: readonly TensorUpdates[];
+  /** The diagnosis of that step; null if it has no problem. */
+  readonly diagnosis: Diagnosis | null;
   readonly optimizer: {
-    /** Whether this is only one rank's part of a divided state. */
+    /** True if the optimizer state is sharded, and these tensors are only one rank's part of it. */
     readonly isShare: boolean;
     /** Tensors, first those with the most elements flushed or below the normal range of their format. */
     readonly tensors: readonly StateTensor[];
@@ -46,18 +52,19 @@ export interface PrecisionReport {
   readonly memory: StepMemory;
 }
 
-/**
- * Underflow and overflow, by loss scale, of the gradients that the policy keeps in a half, including weight gradients.
- */
+/** Underflow and overflow, by loss scale, of all gradients in a half dtype, also those of weights. */
 export interface GradientRange {
-  /** The gradients in a half; if the policy keeps none in a half, all gradients. */
+  /** The gradients that are in a half dtype; all gradients if none are. */
   readonly histogram: ExponentHistogram;
   readonly shares: Readonly<Record<HalfDType, readonly ScaleShare[]>>;
   /**
-   * For f16: the largest of 2^0 … 2^24 at which four times the largest gradient of this batch is finite; 1 if none
-   * is. bf16 has f32's range and needs no scale.
+   * For f16: the largest power of two up to 2^24 at which four times the largest gradient of this batch is
+   * finite, or a larger one if too many gradients would be 0 at that scale. Null if no scale helps because of
+   * `beyond`. bf16 has f32's range and needs no scale.
    */
-  readonly recommendedScale: number;
+  readonly recommendedScale: number | null;
+  /** The first weights or activations in the half dtype that exceed the range of f16; undefined if none do. */
+  readonly beyond: ValueGroup | undefined;
   /** The largest magnitude at scale 1, which decides the scale, and its layer; 0 and undefined if all are 0. */
   readonly largest: number;
   readonly largestIn: ValueGroup | undefined;
@@ -75,7 +82,7 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
   const { programs, definition, stateTypes, step, casts, scale } = parts;
   const { precision } = definition;
   const own = lowDType(precision.policy);
-  // If the engine has no f16, there is no plan for it, and nothing counts as kept in a half.
+  // If the engine lacks f16, there is no plan for f16, and no value is reported as kept in a half dtype.
   const hasF16 = unsupportedReason(definition.manifest.dtypes.f16) === undefined;
   const policy = own === undefined && hasF16 ? mixedFloat16Policy : precision.policy;
   const program = gradientsProgram(
@@ -101,6 +108,9 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
     const largest = own.map((place) => Number(counts["largest"]?.data[place]));
     return { ...group, histogram: buildHistogram(own.map(row), largest) };
   });
+  const replay = new Replay(parts, feed, 0);
+  const next = await replay.own(scale);
+  const diagnosis = await diagnoseReplay(replay, scale);
   const types = program.outputs["gradients"] ?? {};
   const paths = new Set(leavesOf(types, isValueType, "gradients").map(([path]) => path));
   const tensors = await optimizerState(parts, paths);
@@ -115,6 +125,8 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
     scale,
     groups,
     gradients: gradientRange(groups),
+    updates: next.tensors,
+    diagnosis: diagnosis ?? null,
     optimizer: { isShare: definition.shard !== undefined, tensors },
     casts,
     memory: {
@@ -133,15 +145,23 @@ function gradientRange(groups: readonly GroupHistogram[]): GradientRange {
   const looked = held.length > 0 ? held : all;
   const histogram = addHistograms(looked.map((group) => group.histogram));
   const widest = looked.find((group) => group.histogram.largest === histogram.largest);
+  const beyond = groups.find(isBeyondF16);
   const isZero = widest === undefined || histogram.largest === 0;
   return {
     histogram,
     shares: { f16: scaleShares(histogram, "f16"), bf16: scaleShares(histogram, "bf16") },
-    recommendedScale: recommendScale(histogram.largest, "f16"),
+    recommendedScale: beyond === undefined ? recommendScale(histogram, "f16") : null,
+    beyond: beyond && withoutHistogram(beyond),
     largest: histogram.largest,
     largestIn: isZero ? undefined : withoutHistogram(widest),
   };
 }
+
+/** Whether forward values that the policy holds in a half dtype are infinite in f16. */
+const isBeyondF16 = ({ kind, dtype, histogram }: GroupHistogram): boolean =>
+  (kind === "activations" || kind === "weights") &&
+  isHalf(dtype) &&
+  !Number.isFinite(roundTo("f16", histogram.largest));
 
 function withoutHistogram({ histogram: _histogram, ...group }: GroupHistogram): ValueGroup {
   return group;

@@ -30,20 +30,27 @@ describe.each([
   });
 });
 
+/** A histogram of one gradient. */
+const histogramOf = (largest: number) =>
+  largest === 0
+    ? { first: 0, counts: [], zeros: 1, infinities: 0, nans: 0, largest }
+    : { first: Math.floor(Math.log2(largest)), counts: [1], zeros: 0, infinities: 0, nans: 0, largest };
+
 describe("the recommended scale", () => {
   it("leaves room for a gradient four times the largest, and no more", () => {
-    for (const largest of [1, 0.0447, 3e-3, 65504 / 4, 1e-3]) {
-      const scale = recommendScale(largest, "f16");
-      expect(Math.log2(scale) % 1).toBe(0);
+    for (const largest of [1, 0.0447, 3e-3, 65504 / 4, 1e-3, 1e5, 1e12]) {
+      const scale = recommendScale(histogramOf(largest), "f16");
+      expect(Number.isInteger(Math.log2(scale))).toBe(true);
       expect(roundTo("f16", largest * scale * 4)).toBeLessThanOrEqual(65504);
       expect(largest * scale * 8).toBeGreaterThan(65504);
     }
   });
 
-  it("stays within 2^0 … 2^24", () => {
-    expect(recommendScale(1e-9, "f16")).toBe(2 ** 24);
-    expect(recommendScale(1e5, "f16")).toBe(1);
-    expect(recommendScale(0, "f16")).toBe(1);
+  it("is above 2^24 only where too many gradients would be 0, and below 1 where the largest would overflow", () => {
+    expect(recommendScale(histogramOf(1e-7), "f16")).toBe(2 ** 24);
+    expect(recommendScale(histogramOf(1e-18), "f16")).toBe(2 ** 73);
+    expect(recommendScale(histogramOf(1e5), "f16")).toBe(2 ** -3);
+    expect(recommendScale(histogramOf(0), "f16")).toBe(1);
   });
 
   it("counts nothing where there is nothing but zeros", () => {

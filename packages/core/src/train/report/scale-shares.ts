@@ -1,7 +1,8 @@
 import { floatFormats, type HalfDType } from "@mp/graph";
+import { MOST_LOST } from "../diagnosis/find-remedies.js";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
 
-/** How a half represents gradients multiplied by a scale, in fractions of the nonzero gradients. */
+/** How a half dtype represents gradients multiplied by a scale, in fractions of the nonzero gradients. */
 export interface ScaleShare {
   /** A power of two. */
   readonly scale: number;
@@ -13,14 +14,14 @@ export interface ScaleShare {
   readonly overflow: number;
 }
 
-/** Exponents of the scales in a report: 2^0 … 2^24. */
+/** Exponents of the scales that a report lists: 2^0 … 2^24. */
 const SCALE_EXPONENTS: readonly number[] = Array.from({ length: 25 }, (_, k) => k);
 
-/** Safety factor between the largest gradient of the batch and the half's largest number, since batches differ. */
+/** Safety factor between the batch's largest gradient and the half dtype's largest number, since batches differ. */
 const MARGIN = 4;
 
 /**
- * The effect of a half on a histogram's finite nonzero values after multiplication by a scale (rounded down to a
+ * The effect of a half dtype on a histogram's finite nonzero values after multiplication by a scale (rounded down to a
  * power of two; default 1). A power of two shifts every exponent and changes no digit, so the histogram at scale 1 is
  * enough for all scales, up to rounding at the limits.
  */
@@ -46,12 +47,18 @@ export function scaleShares(histogram: ExponentHistogram, half: HalfDType): read
   return SCALE_EXPONENTS.map((k) => shareAtScale(histogram, half, 2 ** k));
 }
 
+/** Exponents of the lowest and highest scale to recommend, and of the highest if few gradients underflow. */
+const [LOWEST, HIGHEST, USUAL] = [-100, 100, 24];
+
 /**
- * The largest power of two in 2^0 … 2^24 at which four times the largest gradient is finite in the half; 1 if there is
- * none. At this scale the fewest gradients of this batch underflow while none overflows.
+ * The largest power of two up to 2^24 at which four times the largest gradient is finite in the half dtype.
+ * The scale is above 2^24 if more than a tenth of the gradients underflow at 2^24.
  */
-export function recommendScale(largest: number, half: HalfDType): number {
+export function recommendScale(histogram: ExponentHistogram, half: HalfDType): number {
+  const { largest } = histogram;
   if (largest === 0) return 1;
-  const fits = SCALE_EXPONENTS.filter((k) => largest * MARGIN * 2 ** k <= floatFormats[half].maxFinite);
-  return 2 ** (fits.at(-1) ?? 0);
+  let fits = HIGHEST;
+  while (fits > LOWEST && largest * MARGIN * 2 ** fits > floatFormats[half].maxFinite) fits--;
+  const usual = 2 ** Math.min(fits, USUAL);
+  return shareAtScale(histogram, half, usual).zero > MOST_LOST ? 2 ** fits : usual;
 }

@@ -1,7 +1,7 @@
 /** Types of a run's results: one result with a single loss (`O` is never), or one for each objective by name. */
 import type { FitEpoch, FitPosition, FitStep, FitValidation } from "../callbacks/callback.js";
 import type { Evaluation, StepResult } from "../definition/result.js";
-import type { DatasetEvaluation } from "../metrics/dataset-evaluation.js";
+import type { DatasetEvaluation } from "../metrics/evaluation-result.js";
 
 /** The names of the metrics that an objective's loss returns. */
 type MetricsOf<T> = T extends { readonly loss: (...given: never) => infer R }

@@ -14,6 +14,7 @@ import { scalerRules } from "../checkpoint/scaler-rules.js";
 import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { Definitions } from "../definition/definition.js";
 import { numberIn } from "../definition/outputs.js";
+import type { SlotGroupName } from "../definition/state.js";
 import type { TypeTree } from "../definition/traced-program.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import type { GivenTypes } from "../objective/initial-state.js";
@@ -21,7 +22,7 @@ import type { Collective } from "../ranks/collective.js";
 import type { RunSteps } from "./run-steps.js";
 
 export interface CheckpointedRun {
-  /** Definitions of the undivided run. */
+  /** Definitions of the run without sharding. */
   readonly definitions: Definitions;
   /** The state in the form that checkpoints hold. */
   readonly state: State;
@@ -62,18 +63,28 @@ export class RunCheckpoints {
 
   /** Loads a checkpoint and returns its position in the data. */
   async load(what: string, from: CheckpointSource): Promise<Json> {
+    const { programs, collective } = this.#run;
+    const loaded = await this.#read(what, from);
+    await this.#steps.refresh();
+    const iteration = numberIn(await programs.state.read(["iteration"]), "iteration");
+    collective.loaded(iteration);
+    this.#steps.callbackStates.replace(loaded.callbacks, iteration);
+    this.#steps.moveTo(loaded.cursor);
+    return loaded.cursor;
+  }
+
+  /** Loads nothing but the weights, their average and the model state. */
+  async loadWeights(from: CheckpointSource): Promise<void> {
+    await this.#read("loadWeights", from, ["master", "ema", "model", "window"]);
+  }
+
+  #read(what: string, from: CheckpointSource, groups?: readonly SlotGroupName[]): Promise<RunPosition> {
     const { definitions, state, stateTypes, programs, collective, warn } = this.#run;
     const { backend } = programs;
     const rules = scalerRules(backend, definitions, stateTypes);
     const source = collective.source(what, from);
-    this.#steps.drawCount.forget();
-    const loaded = await loadCheckpoint(source, { backend, state }, this.#info, rules, warn, (check) =>
-      collective.all(`${what} checks`, check),
-    );
-    collective.loaded(numberIn(await programs.state.read(["iteration"]), "iteration"));
-    this.#steps.callbackStates.replace(loaded.callbacks);
-    this.#steps.moveTo(loaded.cursor);
-    return loaded.cursor;
+    const all = <T>(check: () => Promise<T>): Promise<T> => collective.all(`${what} checks`, check);
+    return loadCheckpoint(source, { backend, state }, this.#info, rules, warn, { all, groups });
   }
 
   get #info() {

@@ -1,7 +1,7 @@
 import type { Backend } from "@mp/graph";
 import type { Definitions } from "../definition/definition.js";
 import type { TrainingWarning } from "../definition/warning.js";
-import type { AllReduce } from "../objective/window.js";
+import type { AllReduce } from "../objective/window-reduction.js";
 import type { Agreement } from "../ranks/agreement.js";
 
 /** Options that start a run: the options of the trainer, checked. */
@@ -15,10 +15,12 @@ export interface RunOptions {
   readonly agreement: Agreement | undefined;
   /** Whether all ranks share one model state. */
   readonly averageModelState: boolean;
-  /** What the ranks divide among them. */
+  /** `optimizer` shards master weights and optimizer state over the ranks; otherwise nothing is sharded. */
   readonly shard: "optimizer" | undefined;
   readonly maxConsecutiveSkips: number;
   readonly programs: number;
+  /** Steps between two counts of updates. */
+  readonly checkUpdates: number | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onWarning: (warning: TrainingWarning) => void;
 }

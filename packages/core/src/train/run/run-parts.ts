@@ -3,7 +3,7 @@ import { CallQueue } from "../compile/call-queue.js";
 import type { Definitions } from "../definition/definition.js";
 import { type InitialState, initialState } from "../objective/initial-state.js";
 import { isWindowed } from "../objective/stepper.js";
-import { gradientSlots } from "../objective/window.js";
+import { gradientSlots } from "../objective/window-reduction.js";
 import { alone, type Collective } from "../ranks/collective.js";
 import type { Sharding } from "../ranks/shard/sharding.js";
 import type { RunOptions } from "./run-options.js";
@@ -13,9 +13,9 @@ export interface RunParts extends InitialState {
   /** The definitions of this process's programs. */
   readonly definitions: Definitions;
   readonly state: State;
-  /** Definitions and state in the form that checkpoints hold: those of the undivided run. */
+  /** Definitions and state in the form that checkpoints hold: the same as without sharding. */
   readonly kept: { readonly definitions: Definitions; readonly state: State };
-  /** Gathers the parameters from all ranks; undefined unless the update is divided. */
+  /** Gathers the parameters from all ranks; undefined without sharding. */
   readonly parameters: (() => Promise<unknown>) | undefined;
   readonly calls: CallQueue;
   readonly collective: Collective;
@@ -57,7 +57,7 @@ export async function makeRunParts(options: RunOptions): Promise<RunParts> {
   }
 }
 
-/** Imports `sharding` on demand, as `among` is: a page that trains alone does not download it. */
+/** Imports `sharding` on demand, like `among`, so that a page that trains alone does not download it. */
 async function loadSharding({ agreement, shard, ...run }: RunOptions): Promise<Sharding | undefined> {
   if (agreement === undefined || shard === undefined) return undefined;
   const { sharding } = await import("../ranks/shard/sharding.js");

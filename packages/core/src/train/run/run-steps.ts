@@ -15,7 +15,7 @@ import { numberIn } from "../definition/outputs.js";
 import type { StepResult } from "../definition/result.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { type MetricsFunction, TracedMetrics } from "../metrics/traced-metrics.js";
-import { DrawCount } from "../objective/draw-count.js";
+import { DrawLimit } from "../objective/draw-limit.js";
 import { ObjectiveRun } from "../objective/objective-run.js";
 import { type Collective, noStep } from "../ranks/collective.js";
 import { readsAverage } from "../weights/average.js";
@@ -38,12 +38,12 @@ export class RunSteps implements FeedingRun {
   readonly signal: AbortSignal | undefined;
   readonly training: FitTraining;
   readonly callbackStates: CallbackStates = new CallbackStates();
-  readonly drawCount: DrawCount;
+  readonly drawLimit: DrawLimit;
   readonly breathe: () => Promise<void> | undefined;
   readonly warn: (warning: TrainingWarning) => void;
   readonly #parts: RunStepsParts;
   readonly #metrics: ByFunction<MetricsFunction, TracedMetrics>;
-  /** The position in the data: null unless `fit`, `steps` or a checkpoint led to it. */
+  /** The position in the data: null unless `fit`, `steps` or a checkpoint set it. */
   position: Json = null;
   #isFeeding = false;
 
@@ -51,12 +51,18 @@ export class RunSteps implements FeedingRun {
     const { definitions, programs, signal, training, breathe, warn } = parts;
     this.#parts = parts;
     this.accumulate = definitions[0].accumulate;
-    this.drawCount = new DrawCount(programs.state);
+    this.drawLimit = new DrawLimit(programs.state);
     this.signal = signal;
     this.training = training;
     this.breathe = breathe;
     this.warn = warn;
     this.#metrics = new ByFunction("evaluateAll: metrics", warn, (id, given) => new TracedMetrics(id, given));
+  }
+
+  /** Drops or reads again what the host knows of a state that was replaced. */
+  async refresh(): Promise<void> {
+    this.drawLimit.forget();
+    for (const objective of this.#parts.objectives) await objective.refresh();
   }
 
   moveTo(cursor: Json): void {
@@ -71,7 +77,7 @@ export class RunSteps implements FeedingRun {
   readonly take = (batch: unknown, name?: string): FlatBatch =>
     feedBatch(batch, name, this.#parts.programs.adopt);
 
-  /** Makes a step for a call of the trainer's `step`, and throws the same. */
+  /** Makes a step for a call of the trainer's `step`, and throws the same errors. */
   async stepOn(batches: readonly unknown[]): Promise<StepResult> {
     this.expectIdle("step");
     let result: StepResult | undefined;
@@ -96,7 +102,7 @@ export class RunSteps implements FeedingRun {
       const facts = () => ObjectiveRun.facts(objectives, feeds);
       const makesStep = collective.makesStep?.(facts, this.signal);
       if (makesStep !== undefined && !(await makesStep)) return undefined;
-      await this.drawCount.add(feeds.length);
+      await this.drawLimit.add(feeds.length);
       const results = await ObjectiveRun.step(objectives, feeds, () => this.moveTo(cursor));
       return byObjective(definitions, results) as StepResult;
     });
@@ -152,7 +158,7 @@ export class RunSteps implements FeedingRun {
 
   /** Tells the other processes of an error, and returns it. */
   async tellError(error: unknown): Promise<unknown> {
-    // A trainer that was disposed tells nothing.
+    // If the trainer is disposed, nothing is sent.
     await this.#exchange((collective) => collective.tell(error)).catch(() => undefined);
     return error;
   }
@@ -164,7 +170,7 @@ export class RunSteps implements FeedingRun {
   }
 }
 
-/** @throws MP_INVALID_ARGUMENT if the number of batches is not that of a step */
+/** @throws MP_INVALID_ARGUMENT if the number of batches is not `accumulate` */
 function checkMicrobatches(batches: readonly unknown[], accumulate: number): void {
   if (batches.length === accumulate) return;
   throw invalid(

@@ -42,7 +42,7 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
    * awaited run one after another.
    *
    * With objectives, makes one step of each in their order. All losses are traced before any of them runs. If the
-   * engine fails between two objectives, what the earlier ones committed stays, and the step is not counted.
+   * engine fails between two objectives, the updates of the earlier ones stay; the step is not counted.
    * @throws MP_INVALID_ARGUMENT while `fit` or `steps` is running; MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH,
    *   MP_DTYPE_MISMATCH naming the input or the loss's line; MP_NOT_DIFFERENTIABLE for a loss without a gradient to
    *   any parameter; MP_NON_FINITE after too many skips in a row, naming the objective; MP_DISPOSED; the reason of
@@ -65,8 +65,8 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
     >,
   ): Promise<FitResult>;
   /**
-   * Trains on the current pass, or the next one, and yields the result of each step. The next step starts when the
-   * loop asks for it; `break` ends training. Tracks the position in the data as `fit` does.
+   * Trains on the rest of the current pass, or on the next pass if it is over, and yields the result of each step. The
+   * next step starts when the loop asks for it; `break` ends training. Tracks the position in the data as `fit` does.
    * @throws as `step`; what the data throws
    */
   steps<D extends object>(
@@ -79,10 +79,10 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
     options?: WeightsChoice & { readonly modelState?: M },
   ): Promise<Evaluations<K, O, M>>;
   /**
-   * Loss and metrics over a whole data set, with `training` false: means weighted by the samples of each batch and
-   * summed in f64, so a smaller last batch has less weight. `metrics` adds metrics that are not means. Goes through
-   * the data once from its beginning; changes no state, and no position in any data. May be called during `fit`. With
-   * objectives, `metrics` are the run's, and are in the result of each.
+   * Loss and metrics over a whole data set, with `training` false: means weighted by the samples of each batch
+   * and summed in f64, so a smaller last batch has less weight. `metrics` adds metrics that are not means. Goes
+   * through the data once from its beginning; changes no state, and no position in any data. May be called during
+   * `fit`. With objectives, `metrics` are computed once for the run, and are in the result of each.
    * @throws MP_INVALID_ARGUMENT for options, data without batches, or tensors whose number of samples is unknown;
    *   what the data throws; the reason of `signal`
    */
@@ -124,9 +124,9 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
   saveBytes(options?: { readonly cursor?: Json }): Promise<Uint8Array<ArrayBuffer>>;
   /**
    * Resumes with the same bits if optimizer, precision and options are those of the saved run, and warns about each
-   * that is not. With another `frozen` mask, other groups of `byPath`, settable rates or an average that the file
-   * lacks, it keeps the state of what stays and warns of what starts new. Returns the position in the data; `fit` and
-   * `steps` continue there by themselves.
+   * that differs. With another `frozen` mask, other groups of `byPath`, settable rates or an average that the file
+   * lacks, it keeps the state that fits, and warns of the parts that start new. Returns the position in the data; `fit`
+   * and `steps` continue there by themselves.
    * @throws MP_IO, MP_PARSE, MP_CHECKPOINT_MISMATCH; nothing is loaded from a file that does not fit
    */
   load(path: string): Promise<Json>;
@@ -140,9 +140,9 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
   /** The dtype that each operator of the loss computes in for this batch, and why; likely mistakes are in `lints`. */
   explain<D extends object>(batch: FedBatch<B, D>): Each<O, CastReport>;
   /**
-   * Finds the first non-finite value in the next step on these batches, and the cause: the scale is too high or
-   * outside the scaler's range, the half is too narrow, the model produces it, or the data contains it. Given the
-   * `scale` of the step that was just skipped, examines that step: call it before the next one. Undefined if
+   * Finds the first non-finite value in the next step on these batches, and the cause: the scale is too high or outside
+   * the scaler's range, the half dtype's range is too narrow, the model produces it, or the data contains it. Given the
+   * `scale` of the step that was just skipped, examines that step; call it before the next one. Undefined if
    * everything is finite; changes no state.
    * @throws MP_INVALID_ARGUMENT for a scale that is not a number, or batches that are not a nonempty list
    */

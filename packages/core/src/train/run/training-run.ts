@@ -22,6 +22,7 @@ import type { PredictFunction } from "../definition/user-function.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { checkDiagnose, type Diagnosis } from "../diagnosis/diagnose.js";
 import type { StreamedMetrics } from "../metrics/streamed-metric.js";
+import { rootMeanSquare } from "../objective/initial-state.js";
 import { ObjectiveRun } from "../objective/objective-run.js";
 import { expectRates, readRates } from "../objective/set-rates.js";
 import { readPart } from "../objective/state-part.js";
@@ -58,12 +59,12 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
   readonly #calls: CallQueue;
   readonly #collective: Collective;
   readonly #steps: RunSteps;
-  /** Reads the parameters if ranks have parts of them. */
+  /** Gathers the parameters if each rank has only a part of them. */
   readonly #gathered: RunParts["parameters"];
   readonly #checkpoints: RunCheckpoints;
 
   private constructor(options: RunOptions, made: RunParts) {
-    const { backend, maxConsecutiveSkips, signal } = options;
+    const { backend, maxConsecutiveSkips, checkUpdates, signal } = options;
     const { definitions, types: stateTypes, given, state, kept, calls, collective } = made;
     this.precision = definitions[0].precision;
     this.#definitions = definitions;
@@ -82,9 +83,11 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
         new ObjectiveRun(programs, {
           definition,
           stateTypes,
+          initialSize: rootMeanSquare(options.parameters, definition.frozen),
           reduction: collective.reduction(),
           maxConsecutiveSkips,
-          // A step that an earlier objective has committed a part of is finished, and so is one that all ranks make.
+          checkUpdates,
+          // A step cannot be aborted once an earlier objective has committed, or if several ranks make it together.
           signal: at === 0 && collective.place.size === 1 ? signal : undefined,
           warn: warnings(definition),
           breathe,
@@ -166,7 +169,7 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     this.#steps.expectIdle("profile");
     const feed = this.#steps.take(batch);
     return this.#eachInTurn(async (objective) => {
-      this.#steps.drawCount.forget();
+      this.#steps.drawLimit.forget();
       const rows = await objective.profile(feed);
       if (!isWindowed(this.#definitions[0], this.#collective.isReduced)) this.#steps.moveTo(null);
       return rows;
@@ -268,8 +271,13 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     return this.#load("loadBytes", fromBytes("loadBytes", bytes));
   }
 
+  /** For callbacks: unlike `load`, it may be called during `fit`, whose position stays. */
+  async loadWeights(path: string): Promise<void> {
+    return this.#calls.add(() => this.#checkpoints.loadWeights(fromFile("loadWeights", path)));
+  }
+
   #load(what: string, source: CheckpointSource): Promise<Json> {
-    // Checked now and not when it runs: a `fit` called afterwards must wait for it.
+    // The check is made now, not when the load runs: a `fit` that is called later must wait for the load.
     this.#steps.expectIdle(what);
     return this.#calls.add(() => this.#checkpoints.load(what, source));
   }

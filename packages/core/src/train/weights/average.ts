@@ -5,10 +5,10 @@
 
 import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import {
+  checks,
   described,
   invalid,
   type OptionTable,
-  oneOf,
   readOptions,
   shown,
   withDefault,
@@ -31,7 +31,7 @@ export interface EmaOptions {
 
 const EMA = {
   decay: averageFactor,
-  start: withDefault("copy", oneOf("copy", "debias", "warmup")),
+  start: withDefault("copy", checks.oneOf("copy", "debias", "warmup")),
 } satisfies OptionTable<EmaOptions>;
 
 /** The options with their defaults. */
@@ -68,11 +68,11 @@ function keepShare({ decay, start }: Ema, applied: Tensor): Tensor {
 
 /** Chooses between the weights and their moving average. */
 export interface WeightsChoice {
-  /** `current` (default), or `ema`: the moving average, in a trainer with `ema`. Frozen parameters are the same. */
+  /** `current` (default), or `ema`: the moving average, in a trainer with `ema`. Frozen parameters have no average. */
   readonly weights?: "current" | "ema";
 }
 
-/** Whether to read the average. @throws MP_INVALID_ARGUMENT for another word, or without an average */
+/** Whether to read the average. @throws MP_INVALID_ARGUMENT for another value, or without an average */
 export function readsAverage(
   what: string,
   { weights = "current" }: WeightsChoice,

@@ -11,7 +11,7 @@ import {
 import { currentBuilder } from "@mp/graph/internal";
 import { abs, and, cast, greater, less, reduceMean } from "@mp/graph/ops";
 
-/** Whether the smallest normal number of a dtype is far larger than that of f32. */
+/** Whether the smallest normal number of a dtype is far larger than f32's. */
 const isNarrow = (dtype: DType): dtype is "f16" | "f8e4m3" | "f8e5m2" =>
   dtype === "f16" || dtype === "f8e4m3" || dtype === "f8e5m2";
 

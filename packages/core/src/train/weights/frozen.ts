@@ -2,7 +2,7 @@ import { type HostTensor, isHostTensor, isTensor, leavesOf, type TensorTree } fr
 import { invalid, namesInstead, partOf, shown } from "@mp/graph/internal";
 import type { MasterWeights } from "../../precision/master-weights.js";
 
-/** Which parameters are not trained: `true` for a leaf or a whole subtree; the others are trained. */
+/** Which parameters are not trained: `true` for a leaf or a whole subtree; all other parameters are trained. */
 export type FrozenMask<P> = P extends HostTensor
   ? boolean
   : P extends object
@@ -50,7 +50,7 @@ interface Frozen {
 
 /**
  * Paths of the leaves where a mask over the parameters is true.
- * @param what the subject of messages
+ * @param what the name that messages begin with
  * @throws MP_INVALID_ARGUMENT for a mask that does not match the tree
  */
 export function readMask(what: string, parameters: unknown, mask: unknown): ReadonlySet<string> {
@@ -82,7 +82,7 @@ function collect(what: string, into: Set<string>, tree: unknown, mask: unknown, 
   }
 }
 
-/** Splits parameters into trained and frozen: both with the tree's structure, `{}` in place of other leaves. */
+/** Splits parameters into trained and frozen. Both trees keep the structure, with `{}` for other leaves. */
 export function splitFrozen(
   tree: TensorTree,
   frozen: ReadonlySet<string>,

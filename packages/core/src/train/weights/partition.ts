@@ -11,17 +11,17 @@ export interface Part {
   readonly to: number;
 }
 
-/** For each rank, its parts of the leaves by path. Leaves of which it has nothing are left out. */
+/** Each rank's parts of the leaves, by path. A leaf of which a rank has no element is absent. */
 export type Partition = readonly ReadonlyMap<string, Part>[];
 
 export const countElements = ({ shape }: Pick<Leaf, "shape">): number => elementCount(shape, "shard");
 
-/** Divides the leaves among ranks as evenly as the scope of the optimizer permits. */
+/** Shards the leaves over ranks as evenly as the scope of the optimizer permits. */
 export function partition(leaves: readonly Leaf[], size: number, scope: "element" | "leaf"): Partition {
   return scope === "element" ? byElement(leaves, size) : byLeaf(leaves, size);
 }
 
-/** Lays the leaves end to end and cuts them into parts that differ by at most one element. */
+/** Lays the leaves end to end and splits them into parts whose sizes differ by at most one element. */
 function byElement(leaves: readonly Leaf[], size: number): Partition {
   const total = leaves.reduce((sum, leaf) => sum + countElements(leaf), 0);
   return Array.from({ length: size }, (_, rank) => {
@@ -38,7 +38,7 @@ function byElement(leaves: readonly Leaf[], size: number): Partition {
   });
 }
 
-/** Gives out whole leaves, the largest first, each to the rank that has least so far. */
+/** Gives out whole leaves, the largest first, each to the rank with the fewest elements so far. */
 function byLeaf(leaves: readonly Leaf[], size: number): Partition {
   const ranks = Array.from({ length: size }, () => ({ parts: new Map<string, Part>(), elements: 0 }));
   for (const leaf of leaves.toSorted((a, b) => countElements(b) - countElements(a))) {

@@ -14,17 +14,17 @@ import type { Part } from "./partition.js";
 
 /** The weights that a rank keeps. */
 export type ShardedMasters = {
-  /** Copies of all weights as the loss gets them: in a half, or in f32, where they are also the masters. */
+  /** Copies of all weights as the loss reads them. A copy in f32 is also the master; `own` has the other masters. */
   readonly copy: TensorTree;
-  /** f32 masters of this rank's part of the weights that are in a half. */
+  /** f32 masters of this rank's part of the weights whose copy is in a half dtype. */
   readonly own: TensorTree;
 };
 
 /** The part of the update that one rank makes. */
 export interface Shard {
   /**
-   * Whether ranks may judge their parts differently, because new parameters are checked or an optimizer divides by
-   * norms of its leaves. They then agree on one verdict before any rank applies its part.
+   * Whether the finite check may fail on one rank only, because new parameters are checked or an optimizer divides by
+   * norms of its leaves. The ranks then agree on one verdict before any of them applies its part.
    */
   readonly isJudged: boolean;
   /** This rank's parts of a tree of whole leaves. A part that is not a whole leaf is flat. */
@@ -45,7 +45,7 @@ export interface ShardOptions {
   readonly isJudged: boolean;
 }
 
-/** Builds the shard of one rank, and its master weights in place of the precision's f32 ones. */
+/** Builds the shard of one rank, and the master weights that replace the precision's f32 master weights. */
 export function buildShard({ parts, storage, isJudged }: ShardOptions): {
   readonly shard: Shard;
   readonly masterWeights: MasterWeights<ShardedMasters>;
@@ -84,7 +84,7 @@ export function buildShard({ parts, storage, isJudged }: ShardOptions): {
       copy: mapTree(parameters, isTensor, (leaf, path): Tensor => cast(leaf, storage(path))) as TensorTree,
       own: splitHalves(own(parameters)),
     }),
-    // In f32, so that gradients are summed in it; what takes the half reads the copy itself.
+    // Parameters are f32, so gradients are summed in f32; operators in the half dtype read the copy itself.
     parameters: ({ copy }) => mapTensors((leaf) => cast(leaf, "f32"), copy),
     apply: (state, updates) => shard.apply(state, updates).state,
   };

@@ -12,8 +12,8 @@ import { swapLast, toShape, wide } from "./rule.js";
 /** The probabilities of an Attention and the terms that they are computed from, in f32. */
 export interface AttentionShares {
   /**
-   * [batch, keyHeads, rows, keys]: the queries of all heads that share a key head are rows of one matrix, so that no
-   * key is repeated. Shares in rows that attend to nothing are arbitrary.
+   * The probabilities, [batch, keyHeads, rows, keys]: the queries of all heads that share a key head are rows of one
+   * matrix, so that no key is repeated. Rows that attend to nothing hold arbitrary values.
    */
   readonly shares: Tensor;
   /** The scaled queries, [batch, keyHeads, rows, size]. */
@@ -27,8 +27,8 @@ export interface AttentionShares {
 const NEVER = Number.NEGATIVE_INFINITY;
 
 /**
- * The bias of the scores. Rows that attend to nothing are found in the mask, since it mostly broadcasts and so is
- * smaller than the scores. Such rows get an offset of 0 instead of -∞, which keeps NaN out of their softmax.
+ * Makes the bias to add to the scores. Rows that attend to nothing get a bias of 0 instead of -∞, which keeps NaN out
+ * of their softmax. The mask alone shows these rows; it mostly broadcasts, and so is smaller than the scores.
  */
 function maskBias(
   mask: Tensor | undefined,
@@ -40,7 +40,7 @@ function maskBias(
   const bias = isCausal ? where(isPast(), given ?? literal(0), NEVER) : given;
   if (mask === undefined || bias === undefined) return { bias, attends: undefined };
   const most = reduceMax(bias, { axes: [-1], keepdims: true });
-  // Not `greater`, which is false for NaN too: a NaN in the mask would be hidden, and the step applied.
+  // `greater` would be false for NaN, so a NaN in the mask would be hidden, and the step applied.
   const attends = not(lessOrEqual(most, NEVER));
   return { bias: where(attends, bias, 0), attends };
 }

@@ -20,10 +20,11 @@ import {
 } from "./rule.js";
 
 /**
- * The gradients of query, key and value, and of a mask of floats. With P the probabilities and S the scores: dV = Pᵀ·g,
- * dP = g·Vᵀ, dS = P · (dP - Σ P·dP), dQ = scale · dS·K and dK = scale · dSᵀ·Q (Dao et al., arXiv 2205.14135). P is
- * computed again from Q and K, behind a barrier so that neither it nor the scores of the forward pass are kept. Each
- * product transposes its smaller matrix: dV = (gᵀ·P)ᵀ.
+ * The gradients of query, key and value, and of a floating mask. Let P be the probabilities, S the scores and g the
+ * gradient dy of the result. Then dV = Pᵀ·g, dP = g·Vᵀ, dS = P · (dP - Σ P·dP), dQ = scale · dS·K and dK = scale ·
+ * dSᵀ·Q (Dao et al., arXiv 2205.14135). P is recomputed from Q and K. A barrier keeps the engine from reusing P and S
+ * of the forward pass, which would then stay in memory. Each product is arranged to transpose its smaller matrix, for
+ * example dV = (gᵀ·P)ᵀ.
  * @param operands dy, then the operands of Attention
  */
 export function attentionSlopes(
@@ -50,14 +51,14 @@ export function attentionSlopes(
   return [...slopes, narrow(unbroadcast(each, mask.shape), mask)];
 }
 
-/** One node, which engines may have a kernel for. No kernel gives the gradient of a mask: it is written out. */
+/** Emits one node, which engines may have a kernel for. If the mask needs a gradient, too, emits the node's parts. */
 const attentionGradient: GradientRule<"Attention"> = ({ attributes, gradient, input, inputTypes, needs }) => {
   const operands = [gradient(0), ...inputTypes.map((_, index) => input(index))];
   const isWhole = inputTypes.length < 4 || !needs(3);
   return isWhole ? emitAll("AttentionGradient", operands, attributes) : attentionSlopes(operands, attributes);
 };
 
-/** The gradient of what the node stands for. */
+/** Differentiates the products and the softmax that the node stands for. */
 const secondGradient: GradientRule<"AttentionGradient"> = (site) => {
   const { attributes, inputTypes, input, gradient, differentiate } = site;
   const inputs = inputTypes.map((type, index) => ({ name: `${index}`, role: "batch" as const, type }));

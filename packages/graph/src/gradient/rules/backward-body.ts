@@ -1,6 +1,6 @@
 /**
- * The body of the scan that computes a scan's gradient. Each step turns the gradients of a forward step's results
- * into those of its operands. Values that the forward step computed are residuals, which the forward scan stacks.
+ * The body of the scan that computes a scan's gradient. Each step turns the result gradients of a forward step into
+ * that step's operand gradients. Values that the forward step computed are residuals, which the forward scan stacks.
  */
 import { isComputeFloat } from "../../dtype.js";
 import type { OpAttributes } from "../../graph/attributes.js";
@@ -11,13 +11,13 @@ import type { Differentiate, EmittedGradient } from "./gradient-request.js";
 import { gradientDType } from "./rule.js";
 import { isFree, type StepTerm, stepTerms } from "./step-terms.js";
 
-/** Which outputs of the scan receive a gradient, and which inputs need one, by position. */
+/** Which outputs of the scan receive a gradient, and which inputs need a gradient, by position. */
 export interface AskedGradients {
   readonly receives: (output: number) => boolean;
   readonly needs: (input: number) => boolean;
 }
 
-/** The source of each step's value: an operand of the scan, a gradient of its results, a residual, or a stack. */
+/** Source of a value per step: an operand of the scan, a result's gradient, a residual or a stacked output. */
 export type StepSource =
   | { readonly kind: "input" | "gradient"; readonly position: number }
   | { readonly kind: "residual"; readonly value: Value }
@@ -30,7 +30,7 @@ export interface InvariantGradient {
   readonly input: number;
   /** Terms that are computed for all steps together, with the sources of their operands. */
   readonly terms: readonly (StepTerm & { readonly sources: readonly StepSource[] })[];
-  /** Whether a carry of the backward scan sums the other terms; these carries are in the order of this list. */
+  /** Whether a carry of the backward scan sums the other terms. Such carries have the order of `gradients`. */
   readonly isAccumulated: boolean;
 }
 
@@ -70,7 +70,7 @@ class Backward {
   readonly #scan: OpAttributes["Scan"];
   readonly #asked: AskedGradients;
   readonly #builder = new GraphBuilder();
-  /** Maps each copy in the builder to the forward body's value. */
+  /** Maps each copy in the builder to the value of the forward body that it copies. */
   readonly #forward = new Map<Value, Value>();
   /** Values of the builder that are available for every step, or would be if the forward scan stacked them. */
   readonly #known = new Map<Value, StepSource>();

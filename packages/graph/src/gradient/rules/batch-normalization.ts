@@ -6,7 +6,7 @@ import type { Tensor } from "../../trace/tensor.js";
 import { type GradientRule, type GradientTable, narrow, wide, zeroGradient } from "./rule.js";
 
 /**
- * One node computes all three gradients, since engines have a kernel for them. Gradients that reach the statistics
+ * One node computes all three gradients, since engines have a kernel that does. Gradients that reach the statistics
  * themselves are added to dx: d mean/dx = 1/n and d variance/dx = 2 · (x - mean)/n.
  */
 const batchNormalizationGradient: GradientRule<"BatchNormalization"> = (site) => {

@@ -80,14 +80,14 @@ export const binaryGradients: GradientTable<OpOf<"binary">> = {
       forOperand(site, 1, () => mul(gradient(0), input(0))),
     ];
   },
-  // d/db a/b = -(1/b) · y, and (g/b) · y keeps halves in range where b² would not.
+  // d/db a/b = -(1/b) · y; in f16, (g/b) · y stays in range where b² would not.
   Div: (site) => {
     const quotient = div(site.gradient(0), site.input(1));
     const b = forOperand(site, 1, () => mul(quotient, site.output(0)));
     return [forOperand(site, 0, () => quotient), b === undefined ? undefined : neg(b)];
   },
   Pow: (site) => [forOperand(site, 0, () => powBase(site)), forOperand(site, 1, () => powExponent(site))],
-  // a - trunc(a / b) · b; the whole number is recovered from y, so that it is the one the forward pass used.
+  // a - trunc(a / b) · b; trunc(a / b) is recovered from y, so that it equals the forward pass's.
   Mod: (site) => {
     const { gradient, input, output } = site;
     const b = forOperand(site, 1, () => mul(gradient(0), round(div(sub(input(0), output(0)), input(1)))));

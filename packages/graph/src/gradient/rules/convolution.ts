@@ -16,7 +16,7 @@ const pickWindow = ({ strides, pads, dilations, group }: Attributes): Attributes
   group,
 });
 
-/** Number of rows at the end of each axis that the last position of the kernel does not reach. */
+/** For each axis, the number of elements at its end that the kernel's last position does not reach. */
 function remainders(
   image: Shape,
   kernel: Shape,
@@ -30,17 +30,17 @@ function remainders(
   });
 }
 
-/** Sums over all axes but the channels'. */
+/** Sums over all axes but the channel axis. */
 const biasGradient = (g: Tensor): Tensor =>
   reduceSum(g, { axes: g.shape.flatMap((_, axis) => (axis === 1 ? [] : [axis])) });
 
-/** The gradient with respect to the weights, from the operand and the result of a convolution. */
+/** The weight gradient, from tensors with the shapes of a convolution's operand and result. */
 const forWeights = (image: Tensor, result: Tensor, kernel: Shape, attributes: Attributes): Tensor =>
   emit("ConvWeightGradient", [image, result], { ...pickWindow(attributes), kernelShape: kernel.slice(2) });
 
 /**
  * y = x ∗ w is linear in x and in w, and ⟨g, x ∗ w⟩ = ⟨x, g ∗ᵀ w⟩ = ⟨w, dw(x, g)⟩. So each of the three operators is
- * the gradient of the others, with the roles of the operands exchanged.
+ * a gradient of the other two, with the roles of the operands exchanged.
  */
 export const convolutionGradients: GradientTable<OpOf<"convolution">> = {
   Conv: (site) => {

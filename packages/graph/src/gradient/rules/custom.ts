@@ -5,7 +5,7 @@ import { Tensor } from "../../trace/tensor.js";
 import { currentBuilder } from "../../trace/trace.js";
 import { type GradientRule, gradientDType } from "./rule.js";
 
-/** The values whose gradients go into the rule of a node. */
+/** Values whose gradients a node's rule takes: the node's outputs or, for a custom rule, the function's results. */
 export function customResults({ inputs, outputs, origin: { custom } }: AnyNode): readonly Value[] {
   return custom === undefined ? outputs : inputs.slice(0, custom.results);
 }

@@ -12,14 +12,16 @@ export interface GradientRequest {
   readonly seeds: readonly (readonly [value: Value, gradient: Value])[];
   /** Values of `graph` to differentiate with respect to; f32, f16 or bf16. */
   readonly wrt: readonly Value[];
+  /** Values whose gradient is the maximum of its contributions instead of their sum. */
+  readonly maxima?: ReadonlySet<Value>;
 }
 
-/** The gradient of one of `wrt`, of its shape and dtype. */
+/** The gradient of one value in `wrt`, in that value's shape and dtype. */
 export interface EmittedGradient {
   readonly value: Value;
   /** Whether gradients flow from the loss to the value; if not, the gradient is zeros. */
   readonly isReached: boolean;
 }
 
-/** Appends the backward pass of a graph and returns the gradient of each of `wrt`. */
+/** Appends the backward pass of a graph and returns the gradient of each value in `wrt`. */
 export type Differentiate = (builder: GraphBuilder, request: GradientRequest) => readonly EmittedGradient[];

@@ -15,7 +15,7 @@ import type { GradientTable } from "./rule.js";
 import { sourceGradients } from "./source.js";
 import { unaryGradients } from "./unary.js";
 
-/** The gradient of every op, written in the traced operators, so that gradients have gradients too. */
+/** The gradient of every op, written in traced operators, so that gradients can be differentiated, too. */
 export const gradientRules: GradientTable<Op> = {
   ...unaryGradients,
   ...binaryGradients,

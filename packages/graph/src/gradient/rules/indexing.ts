@@ -9,8 +9,8 @@ import { type GradientRule, type GradientTable, zeroGradient } from "./rule.js";
 const ADD = { reduction: "add" } as const;
 
 /**
- * Adds rows into zeros, with the gathered axis first: an embedding's gradient is one ScatterND. A single literal
- * index takes a slice, so its gradient is put back by padding.
+ * Adds rows into zeros, with the gathered axis first: an embedding's gradient is one ScatterND. With a single literal
+ * index, Gather is a slice, so the gradient is a Pad.
  */
 const gatherGradient: GradientRule<"Gather"> = (site) => {
   const { axis } = site.attributes;
@@ -37,7 +37,7 @@ const gatherGradient: GradientRule<"Gather"> = (site) => {
   return [transpose(summed, back)];
 };
 
-/** ScatterND has no batch axes: the batch becomes one more coordinate of every index. */
+/** ScatterND has no batch axes, so the batch becomes one more coordinate of every index. */
 const gatherNDGradient: GradientRule<"GatherND"> = ({ attributes, gradient, input, inputType }) => {
   const { batchDims } = attributes;
   const [data, indices] = [inputType(0), inputType(1)];

@@ -8,8 +8,9 @@ import { backwardBody, type StepSource } from "./backward-body.js";
 import { type GradientRule, type GradientTable, gradientDType, zeroGradient } from "./rule.js";
 
 /**
- * A scan in the other direction, over what the forward scan stacked. The gradient of an invariant is a sum over
- * steps; terms that are matrix products or sums over rows are computed for all steps at once, outside of the scan.
+ * The gradient is a scan in the opposite direction, over values that the forward scan stacked. The gradient
+ * of an invariant is a sum over steps; terms that are matrix products or sums over rows are computed for all
+ * steps at once, outside the scan.
  */
 const scanGradient: GradientRule<"Scan"> = (site) => {
   const { attributes, inputType } = site;

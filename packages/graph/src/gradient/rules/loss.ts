@@ -19,8 +19,8 @@ import {
 type Site = GradientSite<OpOf<"loss">>;
 
 /**
- * The loss is a sum or mean of w[label] · nll over the labels that are not ignored, nll = -logp[label]. Both
- * gradients place the factor f = dL/d nll of each label at the label; for `mean`, f = g · w[label] / Σ w[label].
+ * The loss is a sum or mean of w[label] · nll over the labels that are not ignored, nll = -logp[label]. Both rules put
+ * each label's factor f = dL/d nll at the label's class; for `mean`, f = g · w[label] / Σ w[label].
  */
 interface Labels {
   /** i32 [N, 1, d…]; ignored labels point at class 0, with factor 0. */

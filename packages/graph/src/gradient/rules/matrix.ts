@@ -23,8 +23,8 @@ function asRows(x: Tensor): Tensor {
 }
 
 /**
- * With g = dL/d(A·B): dL/dA = g·Bᵀ and dL/dB = Aᵀ·g. If B is a single matrix, each is one Gemm over all rows of A,
- * which transposes by a flag; batches of matrices on both sides need a Transpose.
+ * The gradients of A·B: with g = dL/d(A·B), dL/dA = g·Bᵀ and dL/dB = Aᵀ·g. If B is a single matrix, the batch axes of A
+ * are joined with its rows, and each gradient is one Gemm with a flag. Otherwise Transpose precedes MatMul.
  */
 const matMulGradient: GradientRule<"MatMul"> = ({ gradient, input, inputType, needs }) => {
   const [aShape, bShape] = [inputType(0).shape, inputType(1).shape];
@@ -48,8 +48,8 @@ const matMulGradient: GradientRule<"MatMul"> = ({ gradient, input, inputType, ne
 };
 
 /**
- * Y = alpha · A'·B' + beta · C: dA' = alpha · g·B'ᵀ, dB' = alpha · A'ᵀ·g, dC = beta · g summed to C's shape. If the
- * operand itself was transposed, the transposed product is computed instead.
+ * Y = alpha · A'·B' + beta · C, where A' and B' are transposed as the flags say: dA' = alpha · g·B'ᵀ, dB' = alpha ·
+ * A'ᵀ·g, dC = beta · g summed to C's shape. For a transposed operand, the transposed product is computed instead.
  */
 const gemmGradient: GradientRule<"Gemm"> = ({ attributes, gradient, input, inputTypes, needs }) => {
   const { alpha, beta, transA, transB } = attributes;
@@ -72,9 +72,10 @@ const gemmGradient: GradientRule<"Gemm"> = ({ attributes, gradient, input, input
 };
 
 /**
- * The gradient of an operand is an Einsum again: the gradient takes the operand's place, and the operand's term
- * becomes the result. "ij,jk->ik" has "ik,jk->ij" and "ik,ij->jk". A letter that only this operand has was summed
- * over, so the gradient repeats along it; for a letter that its term repeats, the gradient is 0 off the diagonal.
+ * The gradient of an operand is an Einsum again: the result's gradient takes the operand's place, and the operand's
+ * term becomes the result. For "ij,jk->ik" these are "ik,jk->ij" and "ik,ij->jk". A letter of this operand alone was
+ * summed over, so the gradient repeats along its axis; if the operand's term repeats a letter, the gradient is 0 off
+ * the diagonal.
  */
 function einsumGradient(site: GradientSite<"Einsum">): readonly (Tensor | undefined)[] {
   const { attributes, inputTypes } = site;
@@ -87,7 +88,7 @@ function einsumGradient(site: GradientSite<"Einsum">): readonly (Tensor | undefi
   );
 }
 
-/** The gradient of the operand without the axes along which it broadcasts. */
+/** The gradient of an operand, without the axes along which the operand broadcasts. */
 function operandGradient(
   { gradient, input }: GradientSite<"Einsum">,
   { operands, output, sizes }: Contraction,

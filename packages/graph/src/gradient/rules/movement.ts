@@ -46,7 +46,7 @@ const sliceGradient: GradientRule<"Slice"> = ({ attributes, gradient, inputType 
   return [pads.every(([before, after]) => before === 0 && after === 0) ? g : pad(g, pads)];
 };
 
-/** One Split if several parts are wanted, otherwise one Slice. */
+/** Emits one Slice if a single operand needs a gradient, otherwise one Split. */
 const concatGradient: GradientRule<"Concat"> = ({ attributes: { axis }, gradient, inputTypes, needs }) => {
   const sizes = inputTypes.map((type) => type.shape[axis] ?? 0);
   const wanted = sizes.flatMap((_, index) => (needs(index) ? [index] : []));
@@ -59,7 +59,7 @@ const concatGradient: GradientRule<"Concat"> = ({ attributes: { axis }, gradient
 
 type PadMode = "constant" | "reflect" | "edge";
 
-/** Undoes the padding of one axis: cuts out the original and adds the gradients of its copies. */
+/** Undoes the padding of one axis: slices out the original elements and adds the gradients of their copies. */
 function unpadAxis(g: Tensor, axis: number, before: number, after: number, mode: PadMode): Tensor {
   const size = (g.shape[axis] ?? 0) - before - after;
   const cut = (start: number, end: number): Tensor => slice(g, [{ axis, start, end }]);

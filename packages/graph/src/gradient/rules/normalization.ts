@@ -13,7 +13,7 @@ import {
   wide,
 } from "./rule.js";
 
-/** Rounds once at the end. These rules compute in f32, since sums of products with few significant bits cancel. */
+/** Sums an f32 gradient over broadcast axes, then rounds it to the operand's dtype: a half dtype would lose digits. */
 const back = <K extends OpOf<"normalization">>(
   { inputType }: GradientSite<K>,
   index: number,

@@ -56,7 +56,7 @@ function spread(x: Tensor, axis: number, { kernel, stride, dilation, begin, size
   return taps.reduce((sum, part) => add(sum, part));
 }
 
-/** Divides each window's dy by the window's divisor and adds it to all its positions, axis by axis, in f32. */
+/** Divides each window's dy by the window's divisor and adds the quotient to all positions of the window, in f32. */
 const averagePoolGradient: GradientRule<"AveragePool"> = ({ attributes, gradient, inputType }) => {
   const x = inputType(0);
   const spatial = x.shape.slice(2);

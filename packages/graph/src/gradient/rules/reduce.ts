@@ -24,7 +24,7 @@ function keepAxes({ attributes, inputType }: Site, reduced: Tensor): Tensor {
   return toShape(reduced, reduceShape(inputType(0).shape, attributes.axes, true));
 }
 
-/** Builds a rule from x, y and the gradient of y; y and its gradient keep the reduced axes. */
+/** Makes a rule from `make`, called with x, y and the gradient g of y; y and g keep the reduced axes, of size 1. */
 const rule =
   <K extends ReduceOp>(
     make: (
@@ -49,9 +49,9 @@ const shares = rule<"ReduceMax" | "ReduceMin">(({ g, x, y }, { attributes: { axe
 });
 
 /**
- * Each element's gradient is the product of the others. With P the product of the nonzero elements, that is P/x if no
- * element is 0; if one is, P for that element and 0 for the others; if several are, 0. The gradient of this gradient
- * is right only where no element is 0.
+ * Each element's gradient is the product of the other elements. Let P be the product of the nonzero elements.
+ * If no element is 0, the gradient of x is P/x. If exactly one element is 0, its gradient is P, the others 0.
+ * If several are 0, all gradients are 0. The gradient of this gradient is right only where no element is 0.
  */
 const products = rule<"ReduceProd">(({ g, x }, { attributes: { axes } }) => {
   const values = wide(x());
@@ -75,7 +75,7 @@ export const reduceGradients: GradientTable<OpOf<"reduce">> = {
   ReduceMin: shares,
   ReduceProd: products,
   ReduceL1: rule(({ g, x }) => mul(g, sign(x()))),
-  // x/y, and 0 where all is 0, as PyTorch has it.
+  // x/y, and 0 where all elements are 0, as in PyTorch.
   ReduceL2: rule(({ g, x, y }) => mul(x(), div(g, where(equal(y(), 0), 1, y())))),
   // 1/Σx = e^-y
   ReduceLogSum: rule(({ g, y }, site) => spread(cast(mul(wide(g), exp(neg(wide(y())))), g.dtype), site)),

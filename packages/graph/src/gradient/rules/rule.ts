@@ -16,7 +16,7 @@ import type { Differentiate } from "./gradient-request.js";
 export interface GradientSite<K extends Op> {
   readonly attributes: OpAttributes[K];
   readonly inputTypes: readonly ValueType[];
-  /** The type of an operand that type inference requires. */
+  /** The type of an operand that the op always has. */
   readonly inputType: (index: number) => ValueType;
   readonly outputTypes: readonly ValueType[];
   readonly input: (index: number) => Tensor;
@@ -25,11 +25,11 @@ export interface GradientSite<K extends Op> {
   readonly gradient: (index: number) => Tensor;
   /** Whether the loss depends on that output. */
   readonly receives: (index: number) => boolean;
-  /** Whether a gradient is wanted for that input; what a rule returns for the others is dropped. */
+  /** Whether a gradient is wanted for that input; the rule's gradients for other inputs are dropped. */
   readonly needs: (index: number) => boolean;
   /** Whether two operands are one value. */
   readonly same: (a: number, b: number) => boolean;
-  /** The number of an operand that is a literal; undefined for other operands. */
+  /** The number that an operand holds if it is a literal; undefined for other operands. */
   readonly literal: (index: number) => number | undefined;
   /** Differentiates a graph that is an attribute of the node. */
   readonly differentiate: Differentiate;
@@ -40,12 +40,12 @@ export interface GradientSite<K extends Op> {
 /** Returns the gradient of each input, in the input's shape and dtype; undefined stands for zero. */
 export type GradientRule<K extends Op> = (site: GradientSite<K>) => readonly (Tensor | undefined)[];
 
-/** The gradient is zero because the operator is constant almost everywhere or its output is not a float. */
+/** The gradient is zero for the reason `zero`: the operator is piecewise constant, or its output is not floating. */
 export interface ZeroGradient {
   readonly zero: string;
 }
 
-/** A gradient through the operator is an error with this reason. */
+/** Differentiating through the operator is an error with this reason. */
 export interface NoGradient {
   readonly notDifferentiable: string;
 }
@@ -53,12 +53,12 @@ export interface NoGradient {
 export type GradientRow<K extends Op> = GradientRule<K> | ZeroGradient | NoGradient;
 export type GradientTable<O extends Op> = { readonly [K in O]: GradientRow<K> };
 
-/** The dtype of gradients. For the storage-only f8 dtypes it is f32: f8 cannot be added, and would underflow. */
+/** The dtype of a value's gradient: `dtype`, but f32 for the storage-only f8 dtypes, which cannot be added. */
 export function gradientDType(dtype: DType): DType {
   return dtype === "f8e4m3" || dtype === "f8e5m2" ? "f32" : dtype;
 }
 
-/** Zeros without host data: an expanded literal. */
+/** Zeros without host data, made by expanding a literal. */
 export function zeroGradient(type: ValueType): Tensor {
   const zero = literal(0, gradientDType(type.dtype));
   return type.shape.length === 0 ? zero : expand(zero, type.shape);
@@ -69,7 +69,7 @@ export function wide(x: Tensor): Tensor {
   return cast(x, "f32");
 }
 
-/** Casts back to the dtype of a value. */
+/** Casts a result of `wide` operands back to the dtype of `type`. */
 export function narrow(x: Tensor, type: ValueType): Tensor {
   return cast(x, type.dtype);
 }

@@ -7,6 +7,6 @@ export const sourceGradients: GradientTable<OpOf<"source">> = {
   Constant: SOURCE,
   Range: SOURCE,
   RandomBits: SOURCE,
-  // Only its first operand is data; the rest say when it may be read.
+  // The other operands only decide when the first may be read.
   Barrier: ({ gradient }) => [gradient(0)],
 };

@@ -10,11 +10,11 @@ import type { Tensor } from "../../trace/tensor.js";
 import { toShape } from "./rule.js";
 
 /**
- * A term of a sum over steps that one operator computes for all steps together. Σ Aᵗᵀ·Bᵗ over the steps t is one
- * product of the rows of all steps; a sum of sums over rows is one sum.
+ * A term of a sum over steps, which one operator computes for all steps together: Σ Aᵗᵀ·Bᵗ over the steps t is one
+ * product of the rows of all steps, and a sum of sums over rows is one sum.
  */
 export interface StepTerm {
-  /** Values of one step. */
+  /** Values of one step, to be stacked for all steps. */
   readonly operands: readonly Value[];
   /** Computes the sum over all steps from the stacked operands, [steps, …]. */
   readonly emit: (stacked: readonly Tensor[]) => Tensor;
@@ -80,19 +80,19 @@ function findTerm(value: Value, makers: ReadonlyMap<Value, AnyNode>): StepTerm |
   };
 }
 
-/** Reshapes and casts the stacked source of an operand to the operand of all steps. */
+/** Turns an operand's stacked source into the stacked operand: [steps, ...shape], in the operand's dtype. */
 function stackAll(stacked: Tensor | undefined, dtype: DType, shape: Shape): Tensor {
   if (stacked === undefined) throw new Error("internal: a term's operand is missing");
   return cast(toShape(stacked, [stacked.shape[0] as number, ...shape]), dtype);
 }
 
-/** The value that `value` is a view of or was widened from; stacking it takes no more memory. */
+/** The source that `value` is a view of or was widened from; stacking the source takes no more memory. */
 function findSource(value: Value, makers: ReadonlyMap<Value, AnyNode>): Value {
   const node = makers.get(value);
   return node !== undefined && isFree(node) ? findSource(node.inputs[0] as Value, makers) : value;
 }
 
-/** Whether a node is a view or a widening cast: it costs nothing, and its operand takes no more memory. */
+/** Whether a node is a view or a widening cast: it costs nothing, and its operand is no larger than its result. */
 export function isFree({ op, inputs, outputs }: AnyNode): boolean {
   const [x] = inputs;
   const [y] = outputs;

@@ -5,12 +5,12 @@ import { cast, clip, cos, erf, exp, neg, sigmoid, sign, sin } from "../../trace/
 import type { Tensor } from "../../trace/tensor.js";
 import { type GradientRule, type GradientTable, gradientDType, wide } from "./rule.js";
 
-/** dL/dx = dL/dy · f'(x). */
+/** Makes a rule that computes dL/dx = dL/dy · f'(x) from x. */
 const ofInput =
   <K extends Op>(rule: (gradient: Tensor, x: Tensor) => Tensor): GradientRule<K> =>
   ({ gradient, input }) => [rule(gradient(0), input(0))];
 
-/** For functions whose derivative is cheap to compute from y = f(x), so that x need not be kept. */
+/** Makes a rule that computes dL/dx from y = f(x), where that is cheap, so that x need not be kept. */
 const ofOutput =
   <K extends Op>(rule: (gradient: Tensor, y: Tensor) => Tensor): GradientRule<K> =>
   ({ gradient, output }) => [rule(gradient(0), output(0))];
@@ -43,7 +43,7 @@ function geluTanhSlope(x: Tensor): Tensor {
 
 /**
  * Kinks have PyTorch's gradients: 0 for Abs at 0, the left slope at 0 for Relu, LeakyRelu and Elu, and 1 for Clip at
- * its limits. Masks are `Where`, not products, so that an infinite gradient behind a mask stays out.
+ * its limits. Masks are `Where`, not products, since 0 times an infinite gradient is NaN.
  */
 export const unaryGradients: GradientTable<OpOf<"unary">> = {
   Abs: ofInput((g, x) => mul(g, sign(x))),
@@ -64,7 +64,7 @@ export const unaryGradients: GradientTable<OpOf<"unary">> = {
   Softplus: ofInput((g, x) => mul(g, sigmoid(x))),
   Sin: ofInput((g, x) => mul(g, cos(x))),
   Cos: ofInput((g, x) => neg(mul(g, sin(x)))),
-  // While alpha is not negative, y ≤ 0 says the same as x ≤ 0.
+  // If alpha is not negative, y ≤ 0 exactly where x ≤ 0.
   LeakyRelu: ({ attributes: { alpha }, gradient, input, output }) => {
     const sided = alpha >= 0 ? output(0) : input(0);
     return [where(lessOrEqual(sided, 0), mul(gradient(0), alpha), gradient(0))];
@@ -77,7 +77,7 @@ export const unaryGradients: GradientTable<OpOf<"unary">> = {
   Gelu: ({ attributes: { approximate }, gradient, input }) => [
     times(gradient(0), approximate === "tanh" ? geluTanhSlope(wide(input(0))) : geluSlope(wide(input(0)))),
   ],
-  // Clipping once more is one pass and keeps only x alive.
+  // Clips again instead of keeping y. This takes one pass, and only x stays alive.
   Clip: ({ attributes, gradient, input }) => [
     where(equal(clip(input(0), attributes), input(0)), gradient(0), 0),
   ],

@@ -47,7 +47,7 @@ export class GraphBuilder {
   /**
    * Appends a node, named `name` if that is given and unused.
    * @throws the op's inference error: MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT; MP_OUT_OF_RANGE for
-   * indices that are known to be outside
+   *   indices out of range, if the graph determines them
    */
   emit<K extends Op>(
     op: K,
@@ -94,8 +94,8 @@ export class GraphBuilder {
   }
 
   /**
-   * A number as a scalar constant, rounded once from f64. There is one constant per dtype and number.
-   * @throws MP_OUT_OF_RANGE when a finite number has no finite value in the dtype
+   * A number as a scalar constant, rounded once from f64; one per dtype, number and `remat` segment.
+   * @throws MP_OUT_OF_RANGE for a number that the dtype cannot hold; see `isLiteralInRange`
    */
   literal(number: number, dtype: DType): Value {
     const key = `${dtype} ${Object.is(number, -0) ? "-0" : number} ${this.origin.segment ?? ""}`;
@@ -121,17 +121,20 @@ export class GraphBuilder {
     const known = this.#captures.get(value);
     if (known !== undefined) return known;
     if (this.parent?.capture(value) === undefined) return undefined;
-    const inner = this.input(`capture${this.#captures.size}`, value, "capture");
+    // Inputs of a graph that is traced again may be captures of their own.
+    let count = this.#captures.size;
+    while (this.#inputs.some(({ name }) => name === `capture${count}`)) count++;
+    const inner = this.input(`capture${count}`, value, "capture");
     this.#captures.set(value, inner);
     return inner;
   }
 
-  /** Outer values in the order of this graph's `capture` inputs. */
+  /** Values of the enclosing graph, in the order of this graph's `capture` inputs. */
   get captured(): readonly Value[] {
     return [...this.#captures.keys()];
   }
 
-  /** The role of an input of this graph, followed through captures to its declaration; undefined for other values. */
+  /** The role that an input was declared with, in an enclosing graph for a capture; undefined for other values. */
   roleOf(value: Value): InputRole | undefined {
     return this.#declarationOf(value)?.role;
   }
@@ -151,9 +154,9 @@ export class GraphBuilder {
 
   /**
    * Appends a copy of another graph's nodes, with its inputs replaced by values of this graph, in order.
-   * @returns the counterparts of its outputs, in order
+   * @returns the counterparts of that graph's outputs, in order
    * @throws MP_INVALID_ARGUMENT for a value that is missing or of another graph, MP_SHAPE_MISMATCH and
-   * MP_DTYPE_MISMATCH for one of another type than the input; nothing is appended then
+   *   MP_DTYPE_MISMATCH for a value of another type than its input; appends nothing if it throws
    */
   inline(
     graph: Graph,
@@ -164,7 +167,7 @@ export class GraphBuilder {
     return graph.outputs.map(({ value }) => copy.counterpart(value));
   }
 
-  /** `inline` that returns the counterpart of every value and the new name of every node. */
+  /** Like `inline`, but returns the counterpart of every value and the new name of every node. */
   inlineAll(
     graph: Graph,
     inputs: readonly Value[],
@@ -181,7 +184,7 @@ export class GraphBuilder {
     return copy;
   }
 
-  /** Returns the graph. Use a map to keep the order of names that look like integers; a record does not. */
+  /** Returns the graph. A map keeps the order of output names that look like integers; a record does not. */
   finish(outputs: Readonly<Record<string, Value>> | ReadonlyMap<string, Value>): Graph {
     const entries = outputs instanceof Map ? [...outputs] : Object.entries(outputs as Record<string, Value>);
     return Object.freeze({

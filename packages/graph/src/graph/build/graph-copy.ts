@@ -2,7 +2,7 @@ import { invalid } from "../../errors.js";
 import type { Op, OpAttributes } from "../attributes.js";
 import type { AnyNode, Graph, InputRole, Origin, Value, ValueType } from "../graph.js";
 
-/** The target of a copy: a `GraphBuilder`. */
+/** The part of `GraphBuilder` that a copy needs. */
 export interface CopyTarget {
   readonly nodes: readonly AnyNode[];
   input(name: string, type: ValueType, role: InputRole): Value;
@@ -50,18 +50,18 @@ export class GraphCopy<B extends CopyTarget = CopyTarget> {
     return values.map((value) => this.counterpart(value));
   }
 
-  /** Makes values of the builder the counterparts of a node's outputs. */
+  /** Maps a node's outputs to these values of the builder. */
   replace(node: AnyNode, outputs: readonly Value[]): void {
     for (const [index, output] of node.outputs.entries()) this.values.set(output, outputs[index] as Value);
   }
 
-  /** The origin of a node, with its forward node named as in the builder. */
+  /** The origin of a node, with the builder's name for its `forward` node. */
   origin({ origin }: AnyNode): Origin {
     const { forward } = origin;
     return forward === undefined ? origin : { ...origin, forward: this.names.get(forward) ?? forward };
   }
 
-  /** Emits a node like the given one that reads `inputs`, and returns its outputs. */
+  /** Emits a copy of a node that reads `inputs`; returns the copy's outputs. */
   copy(
     node: AnyNode,
     origin: Origin = this.origin(node),

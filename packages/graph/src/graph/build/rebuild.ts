@@ -3,7 +3,7 @@ import { type AnyNode, type Graph, isNode, type Value } from "../graph.js";
 import { GraphBuilder } from "./builder.js";
 import { GraphCopy } from "./graph-copy.js";
 
-/** A copy into a new graph; replacements of nodes can look at what the new graph holds already. */
+/** A copy into a new graph; code that replaces nodes can look up the nodes emitted so far. */
 export class Rebuilding extends GraphCopy<GraphBuilder> {
   readonly #producers = new Map<Value, AnyNode>();
   #registered = 0;

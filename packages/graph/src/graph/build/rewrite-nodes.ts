@@ -6,7 +6,7 @@ import { GraphCopy } from "./graph-copy.js";
 export interface Rewriting {
   /** The type of an input in the new graph. Default: its type in the old graph. */
   readonly declare?: (input: Value) => ValueType;
-  /** Emits the replacement of a node from the counterparts of its operands; returns those of its results, in order. */
+  /** Emits a node's replacement from its operands' counterparts; returns the counterparts of its results. */
   readonly visit: (builder: GraphBuilder, node: AnyNode, inputs: readonly Value[]) => readonly Value[];
   /** Maps the counterpart of an output to the output of the new graph. Default: the counterpart itself. */
   readonly leave?: (builder: GraphBuilder, output: Value, counterpart: Value, index: number) => Value;
@@ -14,7 +14,7 @@ export interface Rewriting {
   readonly onNode?: ((made: string, source: AnyNode) => void) | undefined;
 }
 
-/** Replaces each node by what `visit` emits for it. A loop is one node. */
+/** Replaces each node by the nodes that `visit` emits for it. Counts a loop as one node and keeps its body. */
 export function rewriteNodes(graph: Graph, { declare, visit, leave, onNode }: Rewriting): Graph {
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);

@@ -1,6 +1,6 @@
 import { type AnyNode, type Graph, isNode } from "../graph.js";
 
-/** All nodes, including those of scan bodies, which come after the scan. */
+/** All nodes of a graph; the nodes of a body come right after its scan. */
 export function* deepNodes({ nodes }: Graph): Generator<AnyNode> {
   for (const node of nodes) {
     yield node;

@@ -21,7 +21,7 @@ function expectMask(op: Op, mask: ValueType, { dtype }: ValueType, scores: reado
   );
 }
 
-/** The type of the result of Attention, for its gradient too. */
+/** The result type of Attention; AttentionGradient compares the type of dy with it. */
 function attended(
   op: Op,
   [query, key, value, mask]: readonly [ValueType, ValueType, ValueType, ValueType | undefined],

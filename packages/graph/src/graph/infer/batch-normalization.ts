@@ -11,7 +11,7 @@ function channelType(op: Op, x: ValueType): ValueType {
   return { dtype: "f32", shape: [channels] };
 }
 
-/** Checks scale or bias: f32 beside any x, or x's dtype. */
+/** Checks that scale or bias is [C] and in f32 or in x's dtype. */
 function expectParameter(op: Op, part: ValueType, x: ValueType, what: string): void {
   expectDType(op, part, [...new Set(["f32" as const, x.dtype])], what);
   expectShape(op, part.shape, channelType(op, x).shape, what);

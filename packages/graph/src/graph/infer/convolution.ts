@@ -39,7 +39,7 @@ function expectWindow(op: Op, rank: number, { strides, pads, dilations }: Kernel
   expectIntegers(op, "pads", pads, 2 * rank, 0);
 }
 
-/** Checks that there are 1 to 3 spatial axes and that only the batch axis is empty. */
+/** Checks that there are 1 to 3 spatial axes, and that only the batch axis may be empty. */
 function expectChanneled(op: OpOf<"convolution">, what: string, { shape }: ValueType): void {
   if (shape.length < 3 || shape.length > 5) {
     throw shapeError(

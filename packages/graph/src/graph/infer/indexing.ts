@@ -30,7 +30,7 @@ function expectSameRank(op: Op, indices: ValueType, data: ValueType): void {
   );
 }
 
-/** How many axes of the data each index goes over. */
+/** Number of data axes that one index (a row of `indices`) selects along. */
 function indexDepth(op: Op, indices: ValueType, data: ValueType, batchDims = 0): number {
   const depth = indices.shape.at(-1) ?? 0;
   if (depth >= 1 && depth <= data.shape.length - batchDims) return depth;

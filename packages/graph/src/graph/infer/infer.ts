@@ -37,7 +37,7 @@ export const inferRules: InferTable<Op> = {
 };
 
 /**
- * Dtypes and shapes of the results of a node with those operands and attributes.
+ * Dtypes and shapes of the results of an op with the given operands and attributes.
  * @throws MP_INVALID_ARGUMENT, MP_DTYPE_MISMATCH or MP_SHAPE_MISMATCH, naming op and operands; also for a result with
  * too many elements for a tensor
  */

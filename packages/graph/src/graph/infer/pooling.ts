@@ -33,7 +33,7 @@ function poolShape(op: OpOf<"pooling">, shape: Shape, window: PoolingWindow): Sh
       `a window of ${kernel} does not fit into ${formatShape(spatial)} with pads [${window.pads}]`,
     );
   }
-  // Some engines pad for themselves.
+  // Some engines make a padded copy of the operand, so its size is limited, too.
   const padded = spatial.map(
     (size, axis) => size + (window.pads[axis] ?? 0) + (window.pads[axis + rank] ?? 0),
   );

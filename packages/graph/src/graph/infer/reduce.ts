@@ -13,7 +13,7 @@ export function reduceShape(shape: Shape, axes: readonly number[], keepdims: boo
 
 type ReduceAttributes = { readonly axes: readonly number[]; readonly keepdims: boolean };
 
-/** Reductions that are undefined over no elements; sums and products are defined. */
+/** Reductions that are undefined over an empty axis, unlike sums and products. */
 const NEEDS_ELEMENTS: ReadonlySet<Op> = new Set<Op>(["ReduceMean", "ReduceMax", "ReduceMin"]);
 
 function reduce(op: ReduceOp) {

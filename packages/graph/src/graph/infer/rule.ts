@@ -34,7 +34,7 @@ type Operands = {
   readonly 5: readonly [ValueType, ValueType, ValueType, ValueType, ValueType];
 };
 
-/** The required operands. @throws MP_INVALID_ARGUMENT for a number of operands outside min … max */
+/** The operands, typed by `min`. @throws MP_INVALID_ARGUMENT for a number of operands outside min … max */
 export function operands<N extends keyof Operands>(
   op: Op,
   inputs: readonly ValueType[],
@@ -59,7 +59,7 @@ export function expectDType(
   }
 }
 
-/** @throws MP_DTYPE_MISMATCH when operands differ */
+/** @throws MP_DTYPE_MISMATCH if the dtypes of operands differ */
 export function expectSameDType(op: Op, inputs: readonly ValueType[]): void {
   const first = firstOperand(op, inputs).dtype;
   for (const input of inputs) {

@@ -1,8 +1,8 @@
 import { type AnyNode, type Graph, type GraphNode, producers, type Value } from "../graph.js";
 
 /**
- * Removes unused parts of a scan: stacked results that nothing reads, carries that no read result depends on, and
- * operands that are then unused. Returns the node itself if all of it is used.
+ * Removes unused parts of a scan: stacked results that nothing reads, carries that affect no result in use, and
+ * operands that are then unused. Returns the node itself if every part is used.
  * @param clean drops the dead nodes of a body
  */
 export function withoutDeadResults(
@@ -43,7 +43,7 @@ export function withoutDeadResults(
   } as AnyNode;
 }
 
-/** Positions of the body's inputs that the read outputs depend on. A carry is used if a later step uses it. */
+/** Positions of the body's inputs that the used outputs depend on. A carry counts as used if a later step uses it. */
 function findUsedInputs(
   body: Graph,
   carries: number,
@@ -63,7 +63,7 @@ function findUsedInputs(
     }
     for (const input of makers.get(value)?.inputs ?? []) reached.add(input);
   }
-  // A carry of which only the last value is read is used, too.
+  // A carry is used, too, if only its last value is read.
   for (let position = 0; position < carries; position++) if (isRead(position)) used.add(position);
   return used;
 }

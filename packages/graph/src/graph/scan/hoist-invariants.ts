@@ -2,7 +2,7 @@ import { type AnyNode, type Graph, type GraphInput, type GraphNode, isNode, type
 
 /**
  * Moves computations that are the same in every step out of the bodies of scans, such as the cast or transpose of a
- * weight. The values of the graph stay, so that the result can replace it.
+ * weight. All values of the graph keep their identity, so the result can replace the graph.
  */
 export function hoistInvariants(graph: Graph): Graph {
   if (!graph.nodes.some(({ op }) => op === "Scan")) return graph;
@@ -69,7 +69,7 @@ function hoistNodes(scan: GraphNode<"Scan">, fresh: ReturnType<typeof freshValue
   ];
 }
 
-/** Whether to move a node out of the loop. An Expand stays: outside it would take memory and save no work. */
+/** Whether to move a node out of the loop. An Expand stays, since outside it would take memory and save no work. */
 function isInvariant(
   node: AnyNode,
   outside: ReadonlyMap<Value, Value>,

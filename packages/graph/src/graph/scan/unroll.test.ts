@@ -72,6 +72,6 @@ it.each([false, true])("computes the same without loops, reversed: %s", (reverse
 it("reads what one scan stacks for another step by step", () => {
   const { graph } = recurrent(false);
   const ops = prepareGraph(unrollScans(graph)).nodes.map(({ op }) => op);
-  // The sequence that is given, and the gradient of what is returned; what the forward scan saves is not split again.
+  // Splits the given sequence and the result's gradient; what the forward scan saves is not split again.
   expect(ops.filter((op) => op === "Split")).toHaveLength(2);
 });

@@ -1,11 +1,11 @@
-// These modes define "exact". A store rounds what is written to it: a Float32Array to f32, a Float64Array not at all.
-// So each kernel is written once, keeps its intermediates in stores of `floats`, and rounds its result to its dtype
-// with `round`: an op on halves computes in f32 and rounds once.
+// The arithmetic of the reference. A Float32Array rounds the numbers that are written to it to f32; a Float64Array
+// keeps them. So each kernel is written once, keeps its intermediates in stores of `floats`, and rounds its result to
+// its dtype with `round`. So an op on half dtypes computes in f32 and rounds once.
 import { type DType, isFloat } from "../../dtype.js";
 import { roundArray, roundTo } from "../../float-format/round.js";
 import { type FloatStore, newStore, type Store } from "./store.js";
 
-/** `exact`: results have each dtype's own bits. `f64`: floats of any dtype are doubles, and nothing is rounded. */
+/** `exact`: results are rounded to their dtype. `f64`: floats of any dtype are doubles, and nothing is rounded. */
 export type ArithmeticMode = "exact" | "f64";
 
 export interface Arithmetic {

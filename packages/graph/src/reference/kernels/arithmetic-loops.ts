@@ -1,4 +1,4 @@
-// Separate loops for Add, Sub, Mul and Div: a call per element through a shared loop costs several times the
+// Add, Sub, Mul and Div have separate loops. In a shared loop, a call per element would cost several times the
 // arithmetic, since JavaScript engines cannot inline the many functions of one loop.
 import type { NumberStore } from "../elements/store.js";
 

@@ -13,7 +13,7 @@ const viewRows = (data: FloatStore, start: number, width: number): MatrixView =>
   column: 1,
 });
 
-/** The transpose of rows of that width. */
+/** The transpose of `viewRows`. */
 const viewColumns = (data: FloatStore, start: number, width: number): MatrixView => ({
   data,
   start,
@@ -21,7 +21,7 @@ const viewColumns = (data: FloatStore, start: number, width: number): MatrixView
   column: width,
 });
 
-/** The bias of the scores [batch, heads, time, keys]: 0 or the mask's number, and -∞ where a query may not attend. */
+/** The bias of the scores [batch, heads, time, keys]: 0 or the mask's value, and -∞ where a query may not attend. */
 function maskBias(
   mask: Operand | undefined,
   isCausal: boolean,
@@ -64,9 +64,9 @@ function softmaxRow(row: FloatStore, bias: FloatStore, sum: FloatStore): boolean
   return true;
 }
 
-/** One head of queries with its scores after the softmax. */
+/** A query head with its scores after the softmax. */
 interface Head {
-  /** The numbers of the head of queries and of its head of keys, over all batches. */
+  /** Index of the query head over all batches; `keyHead` is the index of the key head that it uses. */
   readonly head: number;
   readonly keyHead: number;
   /** [time, keys]; arbitrary in rows that attend to nothing. */
@@ -115,7 +115,10 @@ function* attendingHeads(
   }
 }
 
-/** Turns the slopes of the loss by shares into those by scores, in place. @param work two numbers */
+/**
+ * Turns the probabilities' gradient into the scores' gradient, in place.
+ * @param work scratch of two elements
+ */
 function softmaxSlopes(shares: FloatStore, slopes: FloatStore, keys: number, work: FloatStore): void {
   for (let start = 0; start < slopes.length; start += keys) {
     work[1] = 0;

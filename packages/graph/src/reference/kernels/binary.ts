@@ -1,5 +1,5 @@
-// Two operands that broadcast. Each rule has the op on numbers, on i32 and u8 if they differ from floats, and on 64-bit
-// integers; results wrap to the dtype when they are stored.
+// Ops on two operands that broadcast. A rule defines the op on numbers, on i32 and u8 if it differs there, and on
+// 64-bit integers; results wrap to the dtype when they are stored.
 
 import { isFloat } from "../../dtype.js";
 import { MpError } from "../../errors.js";
@@ -144,7 +144,7 @@ export const binaryKernels: ReferenceTable<OpOf<"binary">> = {
   Add: binary({ number: (a, b) => a + b, big: (a, b) => a + b, floatLoop: addLoop }),
   Sub: binary({ number: (a, b) => a - b, big: (a, b) => a - b, floatLoop: subLoop }),
   Mul: binary({ number: (a, b) => a * b, integer: Math.imul, big: (a, b) => a * b, floatLoop: mulLoop }),
-  /** Integers truncate toward zero. Division of an integer by 0 is an error, where engines differ or crash. */
+  /** Integers truncate toward zero. Division of an integer by 0 is an error; engines differ there, or crash. */
   Div: binary({
     number: (a, b) => a / b,
     integer: (a, b) => Math.trunc(a / nonZero(b, "Div")),
@@ -154,7 +154,7 @@ export const binaryKernels: ReferenceTable<OpOf<"binary">> = {
   Pow: binary({ number: pow }),
   Mod: (inputs, attributes, ...rest) =>
     (attributes.fmod ? modByDividend : modByDivisor)(inputs, attributes, ...rest),
-  /** NaN on either side propagates. */
+  /** NaN in either operand propagates. */
   Min: binary({ number: Math.min, big: leastBig }),
   Max: binary({ number: Math.max, big: greatestBig }),
   Equal: compare((a, b) => a === b),

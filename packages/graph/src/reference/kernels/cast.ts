@@ -13,9 +13,9 @@ import {
 /**
  * Float to float rounds once, ties to even, overflow to infinity (to NaN in f8e4m3, which has no infinity). Integer
  * to float rounds once from the integer. Integer to integer keeps the low bits. Float to integer truncates toward
- * zero. A cast to bool is true for every value but zero, so for NaN, too. A float outside the integer's range and NaN
- * are unspecified: here the result is the smallest i32 or i64, as on x64, and for u8 and u64 the low bits of that; no
- * test depends on it.
+ * zero. A cast to bool is true for every value but zero, so for NaN, too. A cast of NaN or of a float outside the
+ * integer's range is unspecified: here it gives the smallest i32 or i64, as on x64, and for u8 and u64 the low bits
+ * of that integer; no test depends on it.
  */
 export const castKernel: ReferenceKernel<"Cast"> = (inputs, { to }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
@@ -44,7 +44,7 @@ function fromNumber(
   } else if (isFloat(dtype)) {
     for (let i = 0; i < out.length; i++) out[i] = truncate(from[i] as number);
   } else {
-    // i32, u8 and bool among each other: writing to the store keeps the low bits.
+    // Between i32, u8 and bool: writing to the store keeps the low bits.
     out.set(from);
   }
 }

@@ -1,5 +1,5 @@
-// Convolutions as matrix products: a column has the elements under one position of the kernel (`unfold`), and is added
-// back to those elements (`fold`). Missing axes get size 1, so that there are always three.
+// Convolutions as matrix products. A column has the elements under one position of the kernel. `unfold` makes the
+// columns, and `fold` adds them back to those elements. Missing axes get size 1, so that there are always three.
 
 import type { KernelWindow } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";

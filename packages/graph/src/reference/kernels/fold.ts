@@ -11,8 +11,8 @@ function resultStrides(shape: Shape, axes: readonly number[]): number[] {
 }
 
 /**
- * Computes sums[position] = step(sums[position], x) over all elements in row-major order. Each intermediate is
- * stored, and so rounded to the precision of `sums`.
+ * Computes sums[p] = step(sums[p], x) for each element x in row-major order, where p is its position in the reduced
+ * result. Each intermediate is stored, and so rounded to the precision of `sums`.
  */
 export function fold(
   x: NumberStore,
@@ -24,7 +24,7 @@ export function fold(
   foldAt(x, shape, axes, sums, (sum, value) => step(sum, value));
 }
 
-/** `fold` with a step that also gets the position in the result. */
+/** `fold` with a step that is also passed the position in the result. */
 export function foldAt(
   x: NumberStore,
   shape: Shape,

@@ -139,9 +139,9 @@ function addBlocks(out: NumberStore, starts: readonly number[], block: number, u
 }
 
 /**
- * Reads never round; only scatters that accumulate compute. Updates are applied in row-major order, so the last
- * one wins if reduction is "none" and an index repeats (undefined in ONNX). Floats accumulate in f32 and are rounded to
- * the dtype after all updates.
+ * Reads never round; a scatter computes only if it accumulates. Updates are applied in row-major order, so the last
+ * update wins if the reduction is "none" and an index repeats (undefined in ONNX). Floats accumulate in f32 and are
+ * rounded to the dtype after all updates.
  */
 export const indexingKernels: ReferenceTable<OpOf<"indexing">> = {
   Gather: (inputs, { axis }, outputs, arithmetic) => {
@@ -164,7 +164,8 @@ export const indexingKernels: ReferenceTable<OpOf<"indexing">> = {
   },
 
   /**
-   * out[i][j] = x[i][index[i][j]] along axis 1, and likewise along other axes; `indices` may be shorter on the rest.
+   * For axis 1: out[i][j] = x[i][index[i][j]]; likewise for other axes. Off the axis, `indices` may be shorter than
+   * x.
    */
   GatherElements: (inputs, { axis }, _, arithmetic) => {
     const x = operand(inputs, 0);

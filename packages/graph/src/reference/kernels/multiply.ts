@@ -12,8 +12,8 @@ export interface MatrixView {
 const BLOCK = 64;
 
 /**
- * Computes c[start + i·n + j] += Σ a(i, p) · b(p, j), p from 0 up. Products are not rounded; each sum is rounded to
- * the precision of `c`. In f32 that is one fused multiply-add per term; products of halves are exact anyway.
+ * Computes c[start + i·n + j] += Σ a(i, p) · b(p, j), p from 0 up. Products are not rounded; each sum is rounded to the
+ * precision of `c`. In f32 that is one fused multiply-add per term; products of f16 or bf16 numbers are exact anyway.
  */
 export function multiply(
   c: FloatStore,
@@ -42,7 +42,7 @@ export function multiply(
   }
 }
 
-/** Adds one scaled row to a row of the result. Storing it in `c` rounds it. */
+/** Adds one scaled row to a row of the result. Storing in `c` rounds each sum. */
 function addScaledRow(
   c: FloatStore,
   start: number,
@@ -55,8 +55,8 @@ function addScaledRow(
 }
 
 /**
- * Does `addScaledRow` four times in half the time, with c in a register. The bits are the same, since storing applies
- * fround.
+ * Does `addScaledRow` four times in half the time, with c in a register. The bits are the same, since storing in a
+ * Float32Array rounds as fround does.
  */
 function addFourRows(
   c: Float32Array,

@@ -1,6 +1,6 @@
-// These compute in f32 for every dtype, round every intermediate to f32, and round their results once. ONNX's function
-// bodies round the normalized values to x's dtype before scale and bias; here, as in the engines' kernels, they are not
-// rounded.
+// These kernels compute in f32 for every dtype, round every intermediate to f32, and round their results once. ONNX's
+// function bodies round the normalized values to x's dtype before scale and bias; here, as in the engines' kernels,
+// they are not rounded.
 import type { OpOf } from "../../graph/families.js";
 import type { Arithmetic } from "../elements/arithmetic.js";
 import { outputType, type ReferenceTable } from "../elements/kernel.js";
@@ -27,7 +27,7 @@ function applyPart(y: FloatStore, x: Operand, part: Operand | undefined, axis: n
   );
 }
 
-/** Σ f(x) / count of each row. */
+/** The mean of f(x) over the elements x of each row. */
 function rowMeans(
   x: FloatStore,
   rows: number,
@@ -45,7 +45,7 @@ function rowMeans(
   return means;
 }
 
-/** Replaces the variance by 1 / √(variance + ε). */
+/** Returns 1 / √(variance + ε) for each variance. */
 export function inverseDeviations(variance: FloatStore, epsilon: number, arithmetic: Arithmetic): FloatStore {
   const small = arithmetic.attribute(epsilon);
   const deviations = variance.map((x) => x + small).map((x) => Math.sqrt(x));

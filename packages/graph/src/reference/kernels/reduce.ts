@@ -18,7 +18,7 @@ import { fold, foldAt, foldBig, foldSum } from "./fold.js";
 
 type Extreme = "least" | "greatest";
 
-/** The smallest and largest value of each integer dtype, from which maxima and minima start. */
+/** The limits of the integer dtypes: a maximum starts from `least`, a minimum from `greatest`. */
 const numberLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, number>>>>> = {
   i32: { least: -(2 ** 31), greatest: 2 ** 31 - 1 },
   u8: { least: 0, greatest: 255 },
@@ -29,12 +29,12 @@ const bigLimits: Readonly<Partial<Record<DType, Readonly<Record<Extreme, bigint>
 };
 
 interface FoldRule {
-  /** The result for no elements; an `Extreme` stands for that of the dtype. */
+  /** The result for no elements; an `Extreme` stands for the dtype's limit. */
   readonly start: number | Extreme;
   readonly step: (sum: number, x: number) => number;
   readonly integer?: (sum: number, x: number) => number;
   readonly big?: (sum: bigint, x: bigint) => bigint;
-  /** Applied to each sum; `count` is its number of elements. */
+  /** Applied to each sum; `count` is the number of summed elements. */
   readonly finish?: (sum: number, count: number) => number;
 }
 type ReduceKernel = ReferenceKernel<ReduceOp>;
@@ -108,7 +108,7 @@ function isNan(x: Comparable): boolean {
   return typeof x === "number" && Number.isNaN(x);
 }
 
-/** Whether `x` replaces `best`; NaN replaces all but NaN, in the search for the largest and for the smallest. */
+/** True if `x` replaces `best`; false if either is NaN. `argKernel` handles NaN itself: the first NaN wins. */
 type Better = (x: Comparable, best: Comparable) => boolean;
 
 function argKernel<K extends ArgOp>(better: Better): ReferenceKernel<K> {
@@ -160,7 +160,7 @@ const topK: ReferenceKernel<"TopK"> = (inputs, { axis, k, largest }, outputs, ar
   return [values, indices];
 };
 
-/** Cumulative sums along the axis; halves accumulate in f32, and each sum is rounded separately. */
+/** Cumulative sums along the axis; f16 and bf16 accumulate in f32, and each sum is rounded separately. */
 const cumSum: ReferenceKernel<"CumSum"> = (inputs, { axis, exclusive, reverse }, outputs, arithmetic) => {
   const x = operand(inputs, 0);
   const { dtype, shape } = outputType(outputs);

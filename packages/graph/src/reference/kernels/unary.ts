@@ -1,5 +1,5 @@
-// One operand, one result of the same shape. The functions work in f64 on exact operands; writing the result to its
-// store rounds it to f32, and `Arithmetic.round` from there to a half.
+// Ops on one operand, with a result of its shape. The functions compute in f64; storing a result rounds it to f32, and
+// `Arithmetic.round` then rounds it to the dtype.
 
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import type { OpOf } from "../../graph/families.js";
@@ -9,7 +9,7 @@ import { outputType, type ReferenceKernel, type ReferenceTable } from "../elemen
 import { type BigStore, isBig, type NumberStore, operand } from "../elements/store.js";
 import { castKernel } from "./cast.js";
 
-/** Rounds to the nearest integer, halves to the even one; keeps the sign of zero. */
+/** Rounds to the nearest integer, ties to even; keeps the sign of zero. */
 function roundHalfEven(x: number): number {
   const magnitude = Math.abs(x);
   if (!(magnitude < 2 ** 52)) return x;
@@ -29,7 +29,7 @@ function applyBig(f: BigFn, from: BigStore, to: BigStore): void {
   for (let i = 0; i < to.length; i++) to[i] = f(from[i] as bigint);
 }
 
-/** A kernel from a function that depends on the attributes; `big` is for ops that also take 64-bit integers. */
+/** Makes a kernel from a function that depends on the attributes; `big` is for ops that also take 64-bit integers. */
 function mapWith<K extends Op>(
   make: (attributes: OpAttributes[K], arithmetic: Arithmetic, dtypeValue: Fn) => Fn,
   big?: (attributes: OpAttributes[K]) => BigFn,

@@ -4,12 +4,12 @@ import type { Tensor } from "../tensor.js";
 
 export interface AttentionOptions {
   /**
-   * Mask of 2 to 4 axes that broadcast to [batch, heads, time, keys], except `keys`: bool, true where a query
-   * attends, or numbers in the queries' dtype or f32 that are added to the scores. Default: queries attend to all
-   * keys.
+   * Mask of 2 to 4 axes, which broadcasts to [batch, heads, time, keys]; only the last axis must have its full size.
+   * A bool mask is true where a query attends; a mask in f32 or the queries' dtype is added to the scores. Default:
+   * queries attend to all keys.
    */
   readonly mask?: Tensor;
-  /** Whether query i attends only to those of the keys 0 … i that the mask allows; default false. */
+  /** Whether query i attends only to keys 0 … i, as far as the mask allows them; default false. */
   readonly isCausal?: boolean;
   /** Factor of the scores; default 1 / √size. */
   readonly scale?: number;

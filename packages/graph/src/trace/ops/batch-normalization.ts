@@ -1,4 +1,4 @@
-/** Normalization of channels by statistics of the batch, or by given ones. */
+/** Normalization of channels by batch statistics or by given statistics. */
 import { shapeMismatch } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -23,7 +23,7 @@ function readEpsilon(options: BatchNormalizationOptions): number {
   return epsilon;
 }
 
-/** @throws MP_SHAPE_MISMATCH for a part that has not one number for each channel of that shape */
+/** @throws MP_SHAPE_MISMATCH for a part whose shape is not [C], where `shape` is [N, C, …] */
 export function expectPerChannel(what: string, shape: Shape, parts: Readonly<Record<string, Tensor>>): void {
   for (const [name, part] of Object.entries(parts)) {
     const got = asTensor(part, what).shape;
@@ -46,8 +46,8 @@ export interface BatchNormalized extends ChannelStatistics {
 }
 
 /**
- * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C]. The statistics are those of
- * this batch over all axes but the second. They are returned, too, and computed in f32 for any dtype of x.
+ * (x - mean) / √(variance + epsilon) · scale + bias for x [N, C, d…], scale and bias [C]. Mean and variance are taken
+ * of this batch over all axes but the second. They are returned, too, and computed in f32 for any dtype of x.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT for an epsilon below 0
  */
 export function batchNormalization(
@@ -80,6 +80,6 @@ export function normalizeByStatistics(
     reshape(cast(part, "f32"), [part.shape[0] ?? 1, ...shape.slice(2).map(() => 1)]);
   const factor = mul(each(scale), reciprocal(sqrt(add(each(variance), epsilon))));
   const y = add(mul(sub(cast(x, "f32"), each(mean)), factor), each(bias));
-  // Under a policy, a cast that changes nothing would be read as a request for f32.
+  // Under a policy, a cast to the same dtype would pin the tensor to f32.
   return y.dtype === dtype ? y : cast(y, dtype);
 }

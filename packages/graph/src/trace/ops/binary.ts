@@ -85,7 +85,7 @@ export function square(x: Tensor): Tensor {
 }
 
 /**
- * x where the condition (bool) is true, y elsewhere. The three broadcast; x and y have one dtype or are numbers. Both
+ * x where the condition (bool) is true, y elsewhere. All three broadcast; x and y have one dtype or are numbers; both
  * are computed. The gradient of an element that is not chosen is 0, or NaN where its own derivative is not finite.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
  */

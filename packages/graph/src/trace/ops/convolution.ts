@@ -1,4 +1,4 @@
-/** Convolutions over 1 to 3 spatial axes, channels first. Halves accumulate in f32 and are rounded once. */
+/** Convolutions over 1 to 3 spatial axes, channels first. f16 and bf16 accumulate in f32 and are rounded once. */
 import { invalid } from "../../errors.js";
 import type { OpAttributes } from "../../graph/attributes.js";
 import { halvedPads, windowExtent } from "../../graph/window.js";
@@ -8,9 +8,9 @@ import { asTensor, emit } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { alongAxes, readWindow, type WindowOptions } from "./window-options.js";
 
-/** Strides are 1 unless given. */
+/** Options of `conv`. The default of `strides` is 1. */
 export interface ConvOptions extends WindowOptions {
-  /** Added to the result: one number per channel, [M]. */
+  /** Added to the result: one element per result channel, [M]. */
   readonly bias?: Tensor;
   /** Number of groups that the channels are split into; each is convolved with its own kernels. Default 1. */
   readonly group?: number;
@@ -18,8 +18,8 @@ export interface ConvOptions extends WindowOptions {
 
 export interface ConvTransposeOptions extends ConvOptions {
   /**
-   * Number of rows added to the end of each axis, fewer than its stride. It chooses among the sizes that `conv` maps
-   * to one size. Default 0.
+   * Number of rows added at the end of each result axis, fewer than the axis's stride. `conv` maps several input sizes
+   * to one result size; this option chooses among these input sizes. Default 0.
    */
   readonly outputPadding?: number | readonly number[];
 }
@@ -57,8 +57,8 @@ export function conv(x: Tensor, w: Tensor, options: ConvOptions = {}): Tensor {
 }
 
 /**
- * The transposed convolution of x [N, C, d…] with w [C, M / group, k…] to [N, M, o…], which the gradient of `conv`
- * computes; o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads.
+ * The transposed convolution (the gradient of `conv`) of x [N, C, d…] with w [C, M / group, k…] to [N, M,
+ * o…]; o = (d - 1) · stride + (k - 1) · dilation + 1 + outputPadding - pads.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT
  */
 export function convTranspose(x: Tensor, w: Tensor, options: ConvTransposeOptions = {}): Tensor {

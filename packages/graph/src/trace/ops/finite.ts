@@ -7,8 +7,8 @@ import { literal } from "./source.js";
 import { cast } from "./unary.js";
 
 /**
- * 0 if every element is finite, otherwise NaN: the sum of x · 0, exact and in one pass. A comparison with the maximum
- * does not work: some engines' ReduceMax drops NaN.
+ * 0 if every element is finite, otherwise NaN. Computed as the sum of x · 0, which is exact and takes one pass. A
+ * comparison with the maximum would not work, because some engines' ReduceMax drops NaN.
  */
 export function poison(x: Tensor): Tensor {
   return reduceSum(mul(cast(x, "f32"), 0));

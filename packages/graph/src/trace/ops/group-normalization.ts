@@ -1,7 +1,7 @@
 /**
- * Normalization of each example by itself, over groups of channels or over each channel. Both are computed as batch
- * normalization of a batch of one whose channels are the groups of all examples, with the same f32 statistics and
- * kernels.
+ * Normalization of each example by itself, over groups of channels or over each channel. Both functions call batch
+ * normalization with a batch of size 1, whose channels are the groups of all examples, so they use its f32 statistics
+ * and kernels.
  */
 import { invalid, shapeMismatch } from "../../errors.js";
 import { full } from "../../host/host-tensor.js";

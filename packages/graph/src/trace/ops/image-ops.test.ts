@@ -1,5 +1,5 @@
-// Operators of ONNX that are functions of others here, against onnx.reference, whose results
-// test/fixtures/image-ops.py wrote down.
+// Compares ONNX operators that are composed of others here with onnx.reference, whose results are in the fixture of
+// test/fixtures/image-ops.py.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { gradientError, type Point, pointOf } from "../../../test/finite-differences.js";

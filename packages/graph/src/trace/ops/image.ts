@@ -9,7 +9,7 @@ import { add, div, mul, pow } from "./binary.js";
 import { reshape, transpose } from "./movement.js";
 import { averagePool } from "./pooling.js";
 
-/** Order of block positions and channels in the channel axis: outermost with `DCR`, innermost with `CRD`. */
+/** Order within the channel axis: block positions are outermost with `DCR`, innermost with `CRD`. */
 export type DepthMode = "DCR" | "CRD";
 
 export interface DepthOptions {

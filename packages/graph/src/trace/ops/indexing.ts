@@ -26,8 +26,8 @@ export function gatherElements(data: Tensor, indices: Tensor, axis = 0): Tensor 
 }
 
 /**
- * Slices data: indices (i32) [batch…, n…, k] select along the first k axes after the `batchDims` axes that indices
- * and data share.
+ * Slices data at indices (i32) [batch…, n…, k]. Each row of k indices selects along the first k axes of data after
+ * the `batchDims` leading axes that indices and data share.
  * @throws MP_SHAPE_MISMATCH for indices that do not fit the shape of data, MP_DTYPE_MISMATCH
  */
 export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
@@ -37,7 +37,7 @@ export function gatherND(data: Tensor, indices: Tensor, batchDims = 0): Tensor {
 export interface ScatterOptions {
   /** The axis that the indices point along; default 0. */
   readonly axis?: number;
-  /** How updates combine with existing elements; repeated indices accumulate in f32. */
+  /** How updates combine with existing elements; default `none`: they replace. Repeated indices accumulate in f32. */
   readonly reduction?: ScatterReduction;
 }
 
@@ -71,8 +71,8 @@ export function scatterND(
 }
 
 /**
- * 1 at each index (i32, any shape) along a new axis of size `depth`, 0 elsewhere, in the given dtype. An index outside
- * -depth … depth - 1 gives zeros.
+ * 1 at each index (i32, any shape) along a new axis of size `depth`, 0 elsewhere. By default the new axis is the last
+ * and the dtype f32. An index outside -depth … depth - 1 gives zeros.
  */
 export function oneHot(
   indices: Tensor,

@@ -31,8 +31,8 @@ export interface ScanOptions {
  * all elements, and pass them as a sequence. If the step is wrapped in `remat`, only its carries and elements are
  * kept for the backward pass.
  * @returns the last carry and the stacked results
- * @throws MP_SHAPE_MISMATCH for sequences of different length or none, or a carry of another shape than `start`
- * @throws MP_DTYPE_MISMATCH for a carry of another dtype; MP_INVALID_ARGUMENT for trees of another structure
+ * @throws MP_SHAPE_MISMATCH for scalar sequences, sequences of different lengths, or a carry that changes its shape
+ * @throws MP_DTYPE_MISMATCH, MP_INVALID_ARGUMENT for a carry that changes its dtype or its structure
  */
 export function scan<C extends TensorTree, X extends TensorTree, Y extends TensorTree>(
   step: (carry: C, element: X) => readonly [carry: C, result: Y],
@@ -98,12 +98,12 @@ type Leaves = readonly (readonly [path: string, leaf: Tensor])[];
 
 const leafName = (what: string, path: string): string => (path === "" ? what : `${what}/${path}`);
 
-/** Removes the segment from the origin of a body, which is recomputed with its loop. */
+/** Removes the `remat` segment from a body's origin, because a body is recomputed with its loop, never alone. */
 function withoutSegment({ segment: _left, ...origin }: Origin): Origin {
   return origin;
 }
 
-/** The length that all sequences have. @throws MP_SHAPE_MISMATCH */
+/** The length that all sequences have. @throws MP_SHAPE_MISMATCH, MP_INVALID_ARGUMENT */
 function readLength(elements: Leaves, option: number | undefined): number {
   if (option !== undefined) checkAttribute("scan", "length", option);
   const lengths = elements.map(([path, { shape }]) => {
@@ -128,7 +128,7 @@ function readLength(elements: Leaves, option: number | undefined): number {
   return length;
 }
 
-/** @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a carry unlike the first */
+/** @throws MP_INVALID_ARGUMENT, MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH for a carry unlike `start` */
 function expectCarry(start: Leaves, next: Leaves): void {
   const paths = (leaves: Leaves): string => leaves.map(([path]) => path || "a tensor").join(", ");
   if (paths(start) !== paths(next)) {

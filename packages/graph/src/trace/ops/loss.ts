@@ -5,17 +5,17 @@ import { emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 
 export interface LikelihoodOptions {
-  /** `mean` divides by the total weight of the labels that are not ignored. */
+  /** `mean` (default) divides by the total weight of the labels that are not ignored. */
   readonly reduction?: LossReduction;
-  /** Labels of this value are ignored. */
+  /** Labels of this value are ignored; default none. */
   readonly ignoreIndex?: number;
-  /** One weight per class, [C]. */
+  /** One weight per class, [C]; default all 1. */
   readonly weights?: Tensor;
 }
 
 const LIKELIHOOD: OptionNames<LikelihoodOptions> = { reduction: true, ignoreIndex: true, weights: true };
 
-/** The operands and attributes of both losses. */
+/** Makes the operands and attributes of either loss from its options. */
 function readLikelihood(
   op: Op,
   scores: Tensor,

@@ -1,4 +1,4 @@
-/** Matrix products. Halves accumulate in f32 and are rounded once, on every engine. */
+/** Matrix products. f16 and bf16 accumulate in f32 and are rounded once, on every engine. */
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
 import { ellipsisRanks, explicitEquation } from "../../graph/einsum-equation.js";
 import { checkOptions } from "../../options.js";
@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor.js";
 import { reshape } from "./movement.js";
 
 /**
- * NumPy's matmul: [..., m, k] by [..., k, n] to [..., m, n]. Leading axes broadcast; vectors are allowed. Halves
+ * NumPy's matmul: [..., m, k] by [..., k, n] to [..., m, n]. Leading axes broadcast; vectors are allowed. f16 and bf16
  * accumulate in f32 and are rounded once.
  * @throws MP_SHAPE_MISMATCH for inner sizes that differ, MP_DTYPE_MISMATCH for operands of two dtypes
  */
@@ -17,12 +17,12 @@ export function matMul(a: Tensor, b: Tensor): Tensor {
 
 /**
  * Sums of products along named axes (NumPy's and PyTorch's `einsum`): `einsum("bij,bjk->bik", a, b)` is a batch of
- * matrix products. A term of letters names the axes of each operand. Letters that the result lacks are summed over. A
+ * matrix products. For each operand, a term names the axes by letters. Letters that the result lacks are summed over. A
  * letter repeated in a term takes the diagonal. `...` stands for axes that broadcast, aligned at their ends. Without
- * `->` the result has the letters that occur once, in alphabetical order. Operands and result have one dtype,
- * floating or integer; halves accumulate in f32 and are rounded once, integers wrap. More than two operands are
- * multiplied two at a time, the cheapest pair first.
- * @throws MP_INVALID_ARGUMENT for an equation outside ONNX's grammar, and for another number of operands than terms
+ * `->` the result has the letters that occur once, in alphabetical order. Operands and result have one dtype, floating
+ * or integer; f16 and bf16 accumulate in f32 and are rounded once, integers wrap. More than two operands are multiplied
+ * two at a time, the cheapest pair first.
+ * @throws MP_INVALID_ARGUMENT for an equation outside ONNX's grammar, and if operands and terms differ in number
  * @throws MP_SHAPE_MISMATCH for an operand of another rank than its term, and for a letter of two sizes
  * @throws MP_DTYPE_MISMATCH for operands of two dtypes
  */
@@ -59,7 +59,7 @@ export interface GemmOptions {
 
 /**
  * alpha · A' · B' + beta · C for matrices A [m, k] and B [k, n], each transposed on request, and a C that broadcasts to
- * [m, n]. Halves accumulate in f32 and are rounded once.
+ * [m, n]. f16 and bf16 accumulate in f32 and are rounded once.
  * @throws MP_SHAPE_MISMATCH, MP_DTYPE_MISMATCH
  */
 export function gemm(a: Tensor, b: Tensor, c?: Tensor, options: GemmOptions = {}): Tensor {

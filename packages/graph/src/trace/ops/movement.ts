@@ -141,7 +141,7 @@ export function split(x: Tensor, parts: number | readonly number[], axis = 0): r
 }
 
 /**
- * x broadcast to a shape; any dtype. For x's own shape it returns x itself. The gradient is summed to x's shape.
+ * x broadcast to a shape; any dtype. The gradient is summed to x's shape.
  * @throws MP_SHAPE_MISMATCH
  */
 export function expand(x: Tensor, shape: Shape): Tensor {
@@ -170,9 +170,9 @@ export function unsqueeze(x: Tensor, axes: readonly number[]): Tensor {
 }
 
 export interface PadOptions {
-  /** Source of the new elements: `value` (default), the mirror image without the edge itself, or the edge. */
+  /** Content of new elements: `value` (default), x mirrored without its edge, or copies of the edge. */
   readonly mode?: "constant" | "reflect" | "edge";
-  /** The number that mode `constant` adds; default 0. */
+  /** Value of the elements that mode `constant` adds; default 0. */
   readonly value?: number;
 }
 

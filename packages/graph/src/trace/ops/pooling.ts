@@ -1,4 +1,4 @@
-/** Pooling over the spatial axes of x [N, C, d…], of which there may be any number. */
+/** Pooling over the spatial axes d… of x [N, C, d…], which may be one or more. */
 import { shapeMismatch } from "../../errors.js";
 import type { Op, PoolingWindow } from "../../graph/attributes.js";
 import { checkOptions, type OptionNames } from "../../options.js";
@@ -8,9 +8,9 @@ import type { Tensor } from "../tensor.js";
 import { reduceMax, reduceMean } from "./reduce.js";
 import { alongAxes, readWindow, type WindowOptions } from "./window-options.js";
 
-/** Strides default to the kernel's sizes, so that windows do not overlap. */
+/** Options of pools. `strides` are by default the kernel's sizes, so that windows do not overlap. */
 export interface PoolOptions extends WindowOptions {
-  /** Whether the last window may extend beyond the end, if it begins before the end; default false. */
+  /** Whether the last window may go beyond the padding, if it begins before the end of x; default false. */
   readonly ceilMode?: boolean;
 }
 

@@ -29,7 +29,7 @@ const reduction =
     return emit(op, [x], { axes: normalized.sort((a, b) => a - b), keepdims });
   };
 
-/** Σ x over the axes (default all). Halves accumulate in f32 and are rounded once; integers wrap. */
+/** Σ x over the axes (default all). f16 and bf16 accumulate in f32 and are rounded once; integers wrap. */
 export const reduceSum: Reduction = reduction("ReduceSum");
 
 /** The mean of floats over the axes (default all), summed in f32. @throws MP_SHAPE_MISMATCH for no elements */
@@ -108,7 +108,7 @@ export function topK(
 
 /**
  * Cumulative sums along the axis, with x's dtype and shape; `exclusive` excludes the element itself, `reverse` sums
- * from the end. Halves accumulate in f32 and are rounded once.
+ * from the end. f16 and bf16 accumulate in f32 and are rounded once.
  * @throws MP_DTYPE_MISMATCH, and MP_INVALID_ARGUMENT for an axis that x does not have
  */
 export function cumSum(

@@ -24,11 +24,7 @@ export type NearestMode = "round_prefer_floor" | "round_prefer_ceil" | "floor" |
 export interface ResizeOptions {
   /** Sizes of the spatial axes, or one size for all. Give either `sizes` or `scales`. */
   readonly sizes?: number | readonly number[];
-  /**
-   * Scale of each spatial axis; results have ⌊size · scale⌋ elements. If size · scale is not an integer,
-   * `align_corners` does not reach the last corner, since like ONNX it computes with size · scale elements. PyTorch
-   * computes with the rounded number; pass `sizes` for that.
-   */
+  /** Scale of each spatial axis; results have ⌊size · scale⌋ elements. */
   readonly scales?: number | readonly number[];
   /** Default `nearest`. `linear` interpolates over all spatial axes, as bilinear or trilinear modes do. */
   readonly mode?: ResizeMode;
@@ -46,7 +42,7 @@ const RESIZE: OptionNames<ResizeOptions> = {
   nearest: true,
 };
 
-/** Maximum size of one axis. Engines compute indices in f32, where they are exact up to here. */
+/** Maximum size of one axis. Engines compute indices in f32, which holds all integers up to 2^24. */
 const MAX_SIZE = 2 ** 24;
 
 /** One axis, before and after resizing. */
@@ -54,14 +50,12 @@ interface Axis {
   readonly size: number;
   readonly resized: number;
   readonly scale: number;
-  /** The size before it is rounded down to `resized`. */
-  readonly length: number;
 }
 
 const coordinateRules: Readonly<Record<CoordinateMode, (at: number, axis: Axis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   asymmetric: (at, { scale }) => at / scale,
-  align_corners: (at, { size, resized, length }) => (resized === 1 ? 0 : (at * (size - 1)) / (length - 1)),
+  align_corners: (at, { size, resized }) => (resized === 1 ? 0 : (at * (size - 1)) / (resized - 1)),
 };
 
 const roundings: Readonly<Record<NearestMode, (x: number) => number>> = {
@@ -91,8 +85,8 @@ function readAxes(x: Tensor, { sizes, scales }: ResizeOptions): readonly Axis[] 
   const axes = spatial.map((size, axis) => {
     const value = each[axis] ?? Number.NaN;
     return sizes === undefined
-      ? { size, resized: Math.floor(size * value), scale: value, length: size * value }
-      : { size, resized: value, scale: value / size, length: value };
+      ? { size, resized: Math.floor(size * value), scale: value }
+      : { size, resized: value, scale: value / size };
   });
   const isRight = axes.every(
     ({ resized }) => Number.isSafeInteger(resized) && resized >= 1 && resized <= MAX_SIZE,
@@ -112,7 +106,7 @@ function lookUp(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   return gather(x, constant(tensor(Int32Array.from(indices))), axis);
 }
 
-/** Gathers elements. If each index occurs equally often in a row, elements are repeated instead. */
+/** Gathers elements. If the indices are 0, 1, …, each repeated equally often, repeats elements instead. */
 function takeIndices(x: Tensor, axis: number, indices: readonly number[]): Tensor {
   const { shape } = x;
   const size = shape[axis] ?? 0;

@@ -1,4 +1,4 @@
-/** Functions of each element, with the names of ONNX's operators in lower camel case. */
+/** Elementwise functions, named like ONNX's operators in lower camel case. */
 import type { DType } from "../../dtype.js";
 import { invalid } from "../../errors.js";
 import { checkAttribute } from "../../graph/attribute-kinds-table.js";
@@ -34,7 +34,7 @@ export const floor: Unary = unary("Floor");
 /** The smallest integer not below each element; any shape, floats. The gradient is 0. */
 export const ceil: Unary = unary("Ceil");
 
-/** The nearest integer of each element, halves to even: 2.5 gives 2; any shape, floats. The gradient is 0. */
+/** The integer nearest to each element, ties to even: 2.5 gives 2; any shape, floats. The gradient is 0. */
 export const round: Unary = unary("Round");
 
 /** 1 / x of each element; any shape, floats. 1 / 0 is an infinity. */
@@ -55,7 +55,10 @@ export const erf: Unary = unary("Erf");
 /** The hyperbolic tangent of each element; any shape, floats. */
 export const tanh: Unary = unary("Tanh");
 
-/** 1 / (1 + e⁻ˣ) of each element, without overflow; any shape, floats. */
+/**
+ * 1 / (1 + e⁻ˣ) of each element, without overflow; any shape, floats. For its logarithm take `neg(softplus(neg(x)))`,
+ * because on ONNX Runtime the sigmoid of an x below -8 has few right digits, and of an x below -18 it is 0.
+ */
 export const sigmoid: Unary = unary("Sigmoid");
 
 /** max(x, 0) of each element; any shape, floats. NaN stays NaN; the gradient at 0 is 0. */
@@ -83,8 +86,8 @@ export const isInf: Unary = unary("IsInf");
 export const identity: Unary = unary("Identity");
 
 /**
- * Returns x (any shape and dtype) as a constant to gradients: for a target computed by the model, a baseline, or a
- * straight-through estimator such as `add(x, stopGradient(sub(round(x), x)))`.
+ * Returns x (any shape and dtype), which gradients treat as a constant. Use it for a target that the model computes,
+ * a baseline, or a straight-through estimator such as `add(x, stopGradient(sub(round(x), x)))`.
  * @throws MP_INVALID_ARGUMENT for a value that is not a traced tensor
  */
 export function stopGradient(x: Tensor): Tensor {
@@ -121,9 +124,10 @@ export function clip(x: Tensor, limits: { readonly min?: number; readonly max?: 
 }
 
 /**
- * x (any shape) in another dtype. Floats round to nearest, ties to even, or to an integer toward zero; bool is
- * whether x is not 0. No casting policy changes it. A cast to the same dtype returns the same tensor, except under
- * `autocast`, where it pins the tensor to that dtype under any policy. The gradient is cast back.
+ * x (any shape) in another dtype. Casts between floats round to nearest, ties to even; casts from floats to integers
+ * round toward zero; a bool is true where x is not 0. No casting policy changes the cast. A cast to the same dtype
+ * returns the same tensor, except under `autocast`, where it pins the tensor to that dtype under any policy. The
+ * gradient is cast back.
  * @throws MP_INVALID_ARGUMENT for an unknown dtype or a number instead of a tensor
  */
 export function cast(x: Tensor, to: DType): Tensor {

@@ -6,17 +6,15 @@ import type { Shape } from "../../shape.js";
 import { shown } from "../../shown.js";
 
 export interface WindowOptions {
-  /** One number per spatial axis, or one for all of them. */
+  /** Step of the window: one number per spatial axis, or one number for all axes. */
   readonly strides?: number | readonly number[];
-  /**
-   * Padding: one number for all sides, one per axis for both of its sides, or all begins and then all ends. Default 0.
-   */
+  /** Padding: one number for all sides, one per axis (for both sides), or all begins, then all ends. Default 0. */
   readonly pads?: number | readonly number[];
   /** Distance between the taps; default 1. */
   readonly dilations?: number | readonly number[];
   /**
-   * Instead of `pads`. `same`: results have size ⌈size / stride⌉ (for a transposed convolution size · stride); if the
-   * padding of an axis is odd, the end gets one more. `valid`: no padding.
+   * A padding rule instead of `pads`. `same`: the result has size ⌈size / stride⌉ (size · stride for a transposed
+   * convolution); of an odd padding, the end gets one more than the beginning. `valid`: no padding.
    */
   readonly autoPad?: "same" | "valid";
 }
@@ -41,7 +39,7 @@ function readPads(op: Op, given: unknown, rank: number): readonly number[] {
 }
 
 /**
- * Reads the window of a kernel over the spatial axes. With `autoPad: "same"` the pads are those of a convolution.
+ * Reads the window of a kernel over the spatial axes. With `autoPad: "same"` computes the pads of a convolution.
  * @throws MP_INVALID_ARGUMENT for values of another type, and for both pads and autoPad
  */
 export function readWindow(

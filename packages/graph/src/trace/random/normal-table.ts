@@ -1,12 +1,12 @@
 /**
- * The inverse of the normal distribution, piecewise linear, for `randomNormal`. The product of a slope and a position
- * in its piece has at most 24 significant bits: it is exact in f32, and a fused multiply-add gives the same sum.
+ * A piecewise linear inverse of the normal distribution, for `randomNormal`. The product of a slope and a position
+ * within a piece has at most 24 significant bits: it is exact in f32, and a fused multiply-add gives the same sum.
  */
 
-/** Pieces in each level. The level below covers the lowest 16 of a level, where the distribution bends most. */
+/** Number of pieces per level. Each level refines the lowest 16 pieces of the next, where the inverse bends most. */
 export const PIECES = 1024;
 
-/** Number of integers below 2^30 that each piece of a level covers, and of distinct positions in a piece. */
+/** Each piece of a level covers `integers` of the integers below 2^30, in `places` distinct positions. */
 export interface Level {
   readonly integers: number;
   readonly places: number;
@@ -19,7 +19,7 @@ export const LEVELS: readonly Level[] = [
   { integers: 2 ** 20, places: 2 ** 12 },
 ];
 
-/** Values at the ends of pieces are multiples of this, so that slopes have few significant bits. */
+/** Values at the ends of pieces are multiples of `GRID`, so that slopes have few significant bits. */
 const GRID = 2 ** -16;
 
 /** The probability that a normal number is above z ≥ 0, from a series for the integral from 0 to z. */
@@ -33,7 +33,7 @@ function probabilityAbove(z: number, density: number): number {
   return 0.5 - density * sum;
 }
 
-/** The number that a normal variable exceeds with probability p ≤ ½, by Newton's method from a number below it. */
+/** The number that a normal variable exceeds with probability p ≤ ½, by Newton's method from a smaller number. */
 function quantile(p: number, below: number): number {
   let z = below;
   for (let step = 1; step > GRID / 64; z += step) {
@@ -44,8 +44,8 @@ function quantile(p: number, below: number): number {
 }
 
 /**
- * The value at the middle of the first position of each piece, and the increment per position. Pieces are in the
- * order of levels, from the lowest.
+ * The linear pieces of the inverse, level by level from the lowest. `starts` holds each piece's value in the
+ * middle of its first position, and `slopes` its increment per position.
  */
 export interface NormalTable {
   readonly starts: Float32Array<ArrayBuffer>;
@@ -54,7 +54,7 @@ export interface NormalTable {
 
 let known: NormalTable | undefined;
 
-/** Integers 0 … 2^30 stand for the probabilities 0 … ½ of a larger number, so values fall from 6.3 to 0. */
+/** The value that a normal variable exceeds with probability n / 2^31, for n = 0 … 2^30: from 6.3 down to 0. */
 export function normalTable(): NormalTable {
   known ??= makeTable();
   return known;
@@ -65,7 +65,7 @@ function makeTable(): NormalTable {
   const slopes = new Float32Array(starts.length);
   const probability = (integer: number): number => Math.max(integer, 2 ** -2) / 2 ** 31;
   LEVELS.forEach(({ integers, places }, level) => {
-    // From the end with the smallest numbers, so that Newton's method starts below each quantile, and near it.
+    // Starts at the end with the smallest numbers, so that Newton's method starts below each quantile, and near it.
     let exact = quantile(probability(PIECES * integers), 0);
     let end = Math.round(exact / GRID);
     for (let piece = PIECES - 1; piece >= 0; piece--) {

@@ -5,16 +5,21 @@ import { gather } from "../ops/indexing.js";
 import { constant } from "../ops/source.js";
 import { cast } from "../ops/unary.js";
 import type { Tensor } from "../tensor.js";
+import { asDraw } from "../trace.js";
 import { LEVELS, type Level, type NormalTable, normalTable, PIECES } from "./normal-table.js";
 import { type Key, randomBits } from "./random.js";
 
 /**
- * Standard normal numbers, f32, with the same bits on every engine: a piecewise linear inverse of the distribution at
- * random integers. Its distribution function differs from the normal one by less than 1e-5; no number is beyond ±6.3.
+ * Standard normal numbers, f32, with the same bits on every engine and under every casting policy: a piecewise
+ * linear inverse distribution function of random integers. The distribution differs from the normal one by less than
+ * 1e-5; no number is beyond ±6.3.
  */
 export function randomNormal(source: Key, shape: Shape): Tensor {
-  // In integers, which no casting policy rounds: the top 30 bits for the piece and the position in it, the next for the
-  // sign.
+  return asDraw(() => inverseAt(source, shape));
+}
+
+function inverseAt(source: Key, shape: Shape): Tensor {
+  // The top 30 bits are the piece and the position in it, the next bit is the sign.
   const bits = randomBits(source, shape);
   const lowest = mod(bits, 4);
   const integer = mod(div(sub(bits, lowest), 4), 2 ** 30);

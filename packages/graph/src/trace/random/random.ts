@@ -13,7 +13,7 @@ import { literal } from "../ops/source.js";
 import { cast } from "../ops/unary.js";
 import { drawingMask } from "../remat.js";
 import { Tensor } from "../tensor.js";
-import { currentBuilder } from "../trace.js";
+import { asDraw, currentBuilder } from "../trace.js";
 import { squaresKey } from "./squares.js";
 
 /** The name of a stream of random numbers. `foldIn` derives new keys; a key is never consumed. */
@@ -48,7 +48,7 @@ function readPath(what: string, given: Key): string {
   throw invalid(`${what}: takes a key such as ${example}, got ${shown(given)}${init}`);
 }
 
-/** Escapes a name so that it differs from every other text, number or path; ordinary names stay unchanged. */
+/** Escapes a name so that it differs from every number, path and other name; ordinary names stay as they are. */
 function escapeName(name: string): string {
   const plain = name.replace(/[%/@]/g, encodeURIComponent);
   return String(Number(name)) === name ? `%${plain}` : plain;
@@ -62,8 +62,8 @@ interface RandomState {
 const states = new WeakMap<GraphBuilder, RandomState>();
 
 /**
- * Sets the position at which this trace and the traces nested in it read their streams: the number of microbatches
- * until now (i32 scalar).
+ * Sets the position at which this trace and the traces nested in it read their random streams: `drawn`, the number of
+ * microbatches until now (i32 scalar).
  */
 export function setRandomCounter(drawn: Tensor): void {
   states.set(currentBuilder("setRandomCounter"), { drawn, calls: new Map() });
@@ -95,12 +95,19 @@ export function randomBits(source: Key, shape: Shape): Tensor {
   return emit("RandomBits", [drawn], { key: squaresKey(`${callSite}#${call}`), shape: [...shape] });
 }
 
-/** Uniform in [0, 1), f32: the top 24 bits times 2^-24, exact on every engine. */
-export function randomUniform(source: Key, shape: Shape): Tensor {
+/** Random i32 from 0 to 2^24 - 1, which f32 holds too: the top 24 bits of `randomBits`. */
+function random24Bits(source: Key, shape: Shape): Tensor {
   const bits = randomBits(source, shape);
-  // In integers, which no casting policy rounds.
   const top = div(sub(bits, mod(bits, 256)), 256);
-  return mul(cast(where(less(top, 0), add(top, 2 ** 24), top), "f32"), 2 ** -24);
+  return where(less(top, 0), add(top, 2 ** 24), top);
+}
+
+/**
+ * Uniform in [0, 1), f32, with the same bits on every engine and under every casting policy: multiples of 2^-24. In f16
+ * or bf16 the largest of them round to 1, so compare and compute in f32 before you `cast`.
+ */
+export function randomUniform(source: Key, shape: Shape): Tensor {
+  return asDraw(() => mul(cast(random24Bits(source, shape), "f32"), 2 ** -24));
 }
 
 /** Bools that are true with the given probability, at a resolution of 2^-24. */
@@ -108,5 +115,6 @@ export function randomBernoulli(source: Key, probability: number, shape: Shape):
   if (!(typeof probability === "number" && probability >= 0 && probability <= 1)) {
     throw invalid(`randomBernoulli: a probability must be from 0 to 1, got ${shown(probability)}`);
   }
-  return drawingMask(() => greaterOrEqual(randomUniform(source, shape), 1 - probability));
+  const least = Math.ceil(Math.fround(1 - probability) * 2 ** 24);
+  return drawingMask(() => greaterOrEqual(random24Bits(source, shape), least));
 }

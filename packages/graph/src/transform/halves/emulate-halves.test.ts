@@ -84,12 +84,12 @@ it("says which node each node is a part of, and leaves a graph without halves al
     "Cast_3 of Mul",
     "Cast_4 of Mul",
   ]);
-  // The output is the half: that it is widened again is read by nobody.
+  // The output is the f16 value, and nothing reads its widened value.
   expect(emulated.nodes).toHaveLength(7);
   expect(emulateHalves(graph, ["bf16"])).toBe(graph);
 });
 
-/** A recurrence in a half, with a carry, a sequence, a weight from outside, and a result read inside and outside. */
+/** A recurrence in a half dtype, with a carry, a sequence, an outer weight, and a result read inside and outside. */
 function recurrence(half: HalfDType) {
   const { graph } = traceInto(
     [
@@ -127,7 +127,7 @@ it.each(["f16", "bf16"] as HalfDType[])(
     const [loop] = emulated.nodes.filter((node) => isNode(node, "Scan"));
     expect(loop?.inputs.map(({ dtype }) => dtype)).toEqual(["f32", half, "f32"]);
     expect(loop?.outputs.map(({ dtype }) => dtype)).toEqual(["f32", half, half]);
-    // Widened: two inputs and the result that is read in f32, whose product is rounded; the carry becomes a half again.
+    // Two inputs and the result that is read in f32 are widened; the product and the carry are rounded.
     const casts = emulated.nodes.filter(({ op }) => op === "Cast");
     expect(casts.map(({ outputs }) => outputs[0]?.dtype)).toEqual(["f32", "f32", "f32", half, half]);
   },

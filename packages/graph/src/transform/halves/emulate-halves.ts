@@ -23,11 +23,12 @@ function isExact(node: AnyNode): boolean {
 }
 
 /**
- * Rewrites a graph for an engine that stores and converts the given halves but does not compute in them. Every half
- * is carried in f32, with a pair of casts f32 → half → f32 wherever the half would be rounded. The results have the
- * bits of the op definitions, which compute in f32 and round once. Inputs and outputs of the graph keep their dtype;
- * a graph without these halves is returned unchanged. Bodies of loops are rewritten, too. Sequences and stacked
- * results stay halves, which take half the memory; carries and invariants are f32, so that no step converts them.
+ * Rewrites a graph for an engine that stores and converts the given half dtypes but does not compute in them. Every
+ * value of these dtypes is carried in f32, and goes through a pair of casts f32 → half → f32 wherever it would be
+ * rounded. The results have the bits of the op definitions, which compute in f32 and round once. Inputs and outputs of
+ * the graph keep their dtype; a graph without these dtypes is returned unchanged. Bodies of loops are rewritten, too.
+ * Sequences and stacked results keep the half dtype, which takes half the memory of f32; carries and invariants are
+ * f32, so that no step converts them.
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
  *   part of
  */
@@ -63,14 +64,14 @@ function emulateGraph(
   isEmulated: IsEmulated,
   { inputs: carried = new Set(), outputs: carries = 0, onNode }: Carried,
 ): Graph {
-  /** Maps an f32 value to the half that it was widened from. */
+  /** Maps an f32 value to the f16 or bf16 value that it was widened from. */
   const narrow = new Map<Value, Value>();
   const widen = (builder: GraphBuilder, half: Value, origin?: Origin): Value => {
     const wide = castTo(builder, half, "f32", origin);
     narrow.set(wide, half);
     return wide;
   };
-  /** The f32 carriers of inputs. An input is widened where it is first read, so as to take no more memory before. */
+  /** The f32 carriers of inputs. An input is widened where it is first read, so that it takes less memory before. */
   const wideInputs = new Map<Value, Value>();
   const findCarrier = (builder: GraphBuilder, operand: Value): Value => {
     if (!isEmulated(operand.dtype)) return operand;
@@ -112,7 +113,7 @@ function emulateGraph(
     declare: (input) => (carried.has(input) && isEmulated(input.dtype) ? { ...input, dtype: "f32" } : input),
     visit: (builder, node, operands) => {
       if (isNode(node, "Scan")) return loop(builder, node, operands);
-      // Its result is widened where it is read: until then it waits in the half.
+      // The result keeps its half dtype until it is read, and is widened there.
       if (isNode(node, "Barrier") && isEmulated(operands[0]?.dtype ?? "f32"))
         return builder.emit("Barrier", operands, {}, node.origin, node.name);
       const inputs = operands.map((operand) => findCarrier(builder, operand));

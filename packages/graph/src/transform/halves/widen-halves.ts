@@ -5,7 +5,7 @@ import { type AnyNode, isNode, type Value } from "../../graph/graph.js";
 import { type HostTensor, tensor } from "../../host/host-tensor.js";
 
 /**
- * Emits a node whose half operands are carried in f32. The results are in f32, too, and are not rounded to the half.
+ * Emits a node whose operands of half dtypes are carried in f32. The results are in f32, too, and are not rounded.
  * @param isWidened which dtypes are carried in f32
  */
 export function emitWidened(

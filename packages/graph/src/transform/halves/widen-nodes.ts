@@ -4,11 +4,11 @@ import type { AnyNode, Graph, Value } from "../../graph/graph.js";
 import { emitWidened } from "./widen-halves.js";
 
 /**
- * Computes the chosen nodes in f32: their half operands are cast to f32, their results are rounded back. This is how
- * ops are defined; the transform is for engines whose kernels deviate. The casts are next to the node, so that values
- * kept between nodes stay halves. Nodes in bodies of loops are included; a loop itself only moves halves, so
+ * Computes the chosen nodes in f32: operands of half dtypes are cast to f32, and results are rounded back. Ops are
+ * defined this way; the transform is for engines whose kernels deviate. The casts are next to the node, so that values
+ * kept between nodes keep their half dtype. Nodes in bodies of loops are included; a loop itself only moves values, so
  * `isWidened` is not called for it. A graph without such nodes is returned unchanged.
- * @param isWidened called for each node that reads or returns a half
+ * @param isWidened called for each node that reads or returns a value of a half dtype
  * @param onNode called for each node of the new graph outside of loop bodies, with its name and the node that it is
  *   part of
  */

@@ -1,4 +1,4 @@
-// Which query attends to which key, from all that ONNX's Attention has to say about it, as one mask.
+// Combines the rules of ONNX's Attention for which query attends to which key into one mask.
 import type { Tensor } from "@mp/graph";
 import {
   add,
@@ -19,15 +19,16 @@ import { literals } from "../../literals.js";
 export interface Visibility {
   readonly time: number;
   readonly keys: number;
-  /** Number of keys before the first query: one for all, or i32 [batch, 1, 1, 1]. */
+  /** Number of keys before the first query: one number for the whole batch, or i32 [batch, 1, 1, 1]. */
   readonly before: number | Tensor;
   readonly isCausal: boolean;
-  /** How far a query sees to the left and to the right; -1 for no limit. */
+  /** Largest distance to an earlier key that a query may attend to; -1 for no limit. */
   readonly left: number;
+  /** Largest distance to a later key that a query may attend to; -1 for no limit. */
   readonly right: number;
 }
 
-/** A bool mask, true where a query may attend: [time, keys] or [batch, 1, time, keys]; undefined without limits. */
+/** A mask, true where a query may attend, [time, keys] or [batch, 1, time, keys]; undefined if everywhere. */
 export function allowMask({ time, keys, before, isCausal, left, right }: Visibility): Tensor | undefined {
   const ahead = isCausal ? 0 : right;
   if (ahead < 0 && left < 0) return undefined;
@@ -44,7 +45,7 @@ export function allowMask({ time, keys, before, isCausal, left, right }: Visibil
 export const lengthMask = (lengths: Tensor, keys: number): Tensor =>
   less(range(0, keys), reshape(lengths, [lengths.shape[0] ?? 1, 1, 1, 1]));
 
-/** A mask of at least two axes that covers all keys; keys beyond the end of the given mask are hidden. */
+/** Extends a mask to at least two axes and to all keys; the added keys are hidden. */
 export function fullMask(mask: Tensor, keys: number): Tensor {
   const matrix = mask.shape.length < 2 ? reshape(mask, [1, ...mask.shape]) : mask;
   const reached = matrix.shape.at(-1) ?? 0;
@@ -53,7 +54,7 @@ export function fullMask(mask: Tensor, keys: number): Tensor {
   return concat([matrix, expand(nothing(mask), shape)], matrix.shape.length - 1);
 }
 
-/** The scalar that hides a key in a mask of this dtype: false, or -∞. */
+/** The scalar that hides a key in a mask of the given mask's dtype: false, or -∞. */
 const nothing = ({ dtype }: Tensor): Tensor =>
   constant(literals([dtype === "bool" ? 0 : Number.NEGATIVE_INFINITY], dtype, []));
 

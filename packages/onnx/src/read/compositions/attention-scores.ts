@@ -1,4 +1,4 @@
-// The scores behind ONNX's Attention, which it gives on request: computed beside the attention itself.
+// The scores of ONNX's Attention, an optional output; computed beside the attention itself.
 import type { Tensor } from "@mp/graph";
 import {
   add,
@@ -18,12 +18,12 @@ import {
 } from "@mp/graph/ops";
 import { literals } from "../../literals.js";
 
-/** The stage of the computation after which the scores are returned. */
+/** The stage of the computation whose scores are returned. */
 export type ScoreStage = "product" | "capped" | "masked" | "softmax";
 
 const lowest = (): Tensor => constant(literals([Number.NEGATIVE_INFINITY], "f32", []));
 
-/** Repeats each head of the keys for all query heads that share it. */
+/** Repeats each head of the keys for the query heads that share it. */
 function repeatHeads(x: Tensor, heads: number): Tensor {
   const [batch = 1, own = 1, ...others] = x.shape;
   if (own === heads) return x;
@@ -32,7 +32,8 @@ function repeatHeads(x: Tensor, heads: number): Tensor {
 }
 
 /**
- * The scores [batch, heads, time, keys] in the queries' dtype, computed in f32; softmax is 0 if all keys are hidden.
+ * The scores [batch, heads, time, keys] in the query's dtype, computed in f32; softmax is 0 if all are
+ * hidden.
  */
 export function attentionScores(
   query: Tensor,

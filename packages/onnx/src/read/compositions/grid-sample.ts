@@ -1,4 +1,4 @@
-// ONNX's GridSample, which reads a picture at places that are data.
+// ONNX's GridSample, which samples a picture at positions that are data.
 import type { Tensor } from "@mp/graph";
 import {
   abs,
@@ -45,7 +45,7 @@ interface Axis {
   readonly padding: (typeof PADDINGS)[number];
 }
 
-/** An element along an axis that contributes to a sample, with its weight. */
+/** An element that contributes to a sample: its index along one axis, and its weight. */
 type Tap = Readonly<Record<"index" | "weight", Tensor>>;
 
 /** The coefficient of Keys' cubic convolution kernel, as in PyTorch. */
@@ -54,11 +54,11 @@ const CUBIC = -0.75;
 const borders = ({ size, alignsCorners }: Axis): readonly [number, number] =>
   alignsCorners ? [0, size - 1] : [-0.5, size - 0.5];
 
-/** Maps coordinates in [-1, 1] to positions along the axis, in elements. */
+/** Maps coordinates in [-1, 1] to positions along an axis, in units of elements. */
 const toElements = (x: Tensor, { size, alignsCorners }: Axis): Tensor =>
   alignsCorners ? mul(add(x, 1), (size - 1) / 2) : div(sub(mul(add(x, 1), size), 1), 2);
 
-/** Reflects positions at the borders until they lie between them. */
+/** Reflects positions at the two borders until they lie between the borders. */
 function reflect(x: Tensor, axis: Axis): Tensor {
   const [low, high] = borders(axis);
   if (high === low) return mul(x, 0);
@@ -69,17 +69,17 @@ function reflect(x: Tensor, axis: Axis): Tensor {
   return where(isEven, add(rest, low), sub(high, rest));
 }
 
-/** Moves positions beyond the borders as the padding mode demands. */
+/** Moves positions beyond the borders as the padding mode requires. */
 function inside(x: Tensor, axis: Axis): Tensor {
   const { size, padding } = axis;
-  // Farther than any tap reaches; more would not fit an index.
+  // Beyond the reach of any tap; larger positions would not fit an index.
   if (padding === "zeros") return clip(x, { min: -4, max: size + 3 });
   const [low, high] = borders(axis);
   const isOutside = or(less(x, low), greater(x, high));
   return where(isOutside, padding === "border" ? clip(x, { min: 0, max: size - 1 }) : reflect(x, axis), x);
 }
 
-/** The tap at `at`, a whole number in f32; with zero padding its weight is 0 outside of the axis. */
+/** Makes the tap at `at`, an integer in f32; with zero padding, its weight is 0 outside of the axis. */
 function tap(at: Tensor, weight: Tensor, axis: Axis): Tap {
   const { size, padding } = axis;
   const place = padding === "reflection" ? reflect(at, axis) : at;
@@ -97,7 +97,7 @@ function cubicWeights(t: Tensor): readonly Tensor[] {
   return [far(add(t, 1)), near(t), near(other), far(add(other, 1))];
 }
 
-/** The taps along one axis for samples at positions x, by interpolation mode. */
+/** For each interpolation mode, makes the taps along one axis for samples at positions x. */
 const taps: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>> = {
   nearest: (x, axis) => {
     const at = inside(round(x), axis);
@@ -116,7 +116,7 @@ const taps: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>
   },
 };
 
-/** All combinations of one tap per axis. */
+/** Lists all combinations of one tap per axis. */
 const combinations = (axes: readonly (readonly Tap[])[]): readonly (readonly Tap[])[] =>
   axes.reduce<readonly (readonly Tap[])[]>(
     (made, taps) => made.flatMap((each) => taps.map((one) => [...each, one])),
@@ -137,10 +137,10 @@ export const gridSample: ReadNode = (reader) => {
     return reader.unsupported(`samples [${x.shape}] at a grid of [${grid.shape}]`);
   return reader.compose([x, grid], (picture, places) => {
     const rank = sizes.length;
-    // Channels last, so that an index takes all of them.
+    // Channels last, so that one index selects all channels.
     const elements = transpose(picture, [0, ...sizes.map((_, axis) => axis + 2), 1]);
     const axes = sizes.map((size, axis) => {
-      // A place lists the last axis first.
+      // The coordinates of a position begin with the last axis.
       const at = { axis: rank + 1, start: rank - 1 - axis, end: rank - axis };
       const coordinate = squeeze(slice(places, [at]), [rank + 1]);
       const along: Axis = { size, alignsCorners, padding };

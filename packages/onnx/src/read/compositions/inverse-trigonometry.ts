@@ -1,8 +1,8 @@
-// The inverses of sine, cosine and tangent, by a formula: halved angles until a short series is exact to f32.
+// The inverses of sine, cosine and tangent. Angles are halved until a short series is exact to f32.
 import type { Tensor } from "@mp/graph";
 import { abs, add, div, greater, maximum, mul, neg, sqrt, square, sub, where } from "@mp/graph/ops";
 
-/** Halves the angle of a tangent: atan x = 2 atan(x / (1 + √(1 + x²))). */
+/** Returns the tangent of half the angle whose tangent is x: atan x = 2 atan(x / (1 + √(1 + x²))). */
 const halveAngle = (x: Tensor): Tensor => div(x, add(sqrt(add(square(x), 1)), 1));
 
 /** The arctangent's series x - x³/3 + x⁵/5 …, for |x| below 0.2. */
@@ -18,7 +18,7 @@ function series(x: Tensor): Tensor {
 /** The arctangent of numbers ≥ 0; infinity gives π / 2. */
 function ofMagnitude(x: Tensor): Tensor {
   const isLarge = greater(x, 1);
-  // The other branch divides by 1 where it is not taken, so that its gradient is finite.
+  // Where the quotient is not selected, it divides by 1, so that its gradient is finite.
   const small = where(isLarge, div(1, maximum(x, 1)), x);
   const angle = mul(series(halveAngle(halveAngle(small))), 4);
   return where(isLarge, sub(Math.PI / 2, angle), angle);

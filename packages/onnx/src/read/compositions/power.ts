@@ -1,9 +1,9 @@
-// Powers of operands of two dtypes: the result is of the first one's.
+// Powers of operands of two dtypes: the result has the dtype of the first.
 import { type DType, isFloat, type Tensor } from "@mp/graph";
 import { cast, div, equal, literal, mod, mul, pow, where } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
-/** Number of bits of an exponent. Powers above 63 exceed the integers' range for all bases but -1, 0 and 1. */
+/** Number of exponent bits used. A power above 63 is out of range for all bases but -1, 0 and 1. */
 const EXPONENT_BITS = 6;
 
 /** Raises integers to integer exponents ≥ 0 by squaring; results wrap around. */

@@ -1,4 +1,4 @@
-// How each result along one axis of ONNX's Resize is a weighted sum of what is along it: known when sizes are.
+// Weights of ONNX's Resize: along an axis, each result is a weighted sum of elements. Weights depend on sizes only.
 
 export const COORDINATES = [
   "half_pixel",
@@ -15,11 +15,11 @@ export interface Interpolation {
   readonly coordinates: (typeof COORDINATES)[number];
   readonly kernel: (typeof KERNELS)[number];
   readonly rounding: (typeof ROUNDINGS)[number];
-  /** The coefficient of the cubic convolution kernel. */
+  /** The coefficient a of the cubic convolution kernel. */
   readonly coefficient: number;
-  /** Whether the kernel widens when the axis shrinks (antialiasing). */
+  /** Whether the kernel widens when the axis shrinks, for antialiasing. */
   readonly isSmoothed: boolean;
-  /** Whether elements beyond the edge get no weight; otherwise they repeat the edge. */
+  /** Whether positions beyond the edge get no weight; otherwise the edge element is repeated there. */
   readonly excludesOutside: boolean;
 }
 
@@ -27,30 +27,31 @@ export interface ResizedAxis {
   readonly size: number;
   readonly resized: number;
   readonly scale: number;
-  /** The part of the axis that is resized, from 0 to 1; only for `tf_crop_and_resize`. */
+  /** The part of the axis that is resized, as fractions of its length; only for `tf_crop_and_resize`. */
   readonly region: readonly [start: number, end: number];
 }
 
 interface AxisWeights {
   /** [size, resized] */
   readonly weights: Float32Array;
-  /** Whether each result lies outside of the operand; its weights are then 0. */
+  /** For each result, whether its position is outside of the operand; its weights are then 0. */
   readonly isOutside: readonly boolean[];
 }
 
-/** The position in the operand of the result at index `at`, by coordinate transformation mode. */
+/**
+ * For each coordinate transformation mode, the operand's position for the result at index `at`. Lengths are
+ * integers, as in ONNX's text, ONNX Runtime and PyTorch; ONNX's reference evaluator uses scale · size.
+ */
 const places: Readonly<Record<Interpolation["coordinates"], (at: number, axis: ResizedAxis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,
   half_pixel_symmetric: (at, { scale, size, resized }) =>
     (size / 2) * (1 - resized / (scale * size)) + (at + 0.5) / scale - 0.5,
-  pytorch_half_pixel: (at, { scale, size }) => (scale * size === 1 ? -0.5 : (at + 0.5) / scale - 0.5),
-  align_corners: (at, { scale, size }) => (scale * size === 1 ? 0 : (at * (size - 1)) / (scale * size - 1)),
+  pytorch_half_pixel: (at, { scale, resized }) => (resized === 1 ? 0 : (at + 0.5) / scale - 0.5),
+  align_corners: (at, { size, resized }) => (resized === 1 ? 0 : (at * (size - 1)) / (resized - 1)),
   asymmetric: (at, { scale }) => at / scale,
-  tf_crop_and_resize: (at, { scale, size, region: [start, end] }) =>
+  tf_crop_and_resize: (at, { size, resized, region: [start, end] }) =>
     start * (size - 1) +
-    (scale * size === 1
-      ? ((end - start) * (size - 1)) / 2
-      : (at * (end - start) * (size - 1)) / (scale * size - 1)),
+    (resized === 1 ? ((end - start) * (size - 1)) / 2 : (at * (end - start) * (size - 1)) / (resized - 1)),
 };
 
 const round: Readonly<Record<Interpolation["rounding"], (x: number) => number>> = {
@@ -68,7 +69,7 @@ function cubic(distance: number, a: number): number {
 
 const linear = (distance: number): number => Math.max(0, 1 - Math.abs(distance));
 
-/** The elements around position x with their weights, including elements beyond the edges. */
+/** Lists the elements around position x with their weights; indices may lie beyond the edges. */
 function taps(
   x: number,
   scale: number,

@@ -1,4 +1,5 @@
-// ONNX's Resize and Upsample. What core's own `resize` does is that; the rest is a product with the weights of each axis.
+// ONNX's Resize and Upsample: by the op `resize` where it suffices, otherwise by products with the weights of
+// each axis.
 import { isFloat, type Tensor, tensor } from "@mp/graph";
 import {
   add,
@@ -24,13 +25,13 @@ import {
 } from "./resize-weights.js";
 
 interface Target {
-  /** What happens to each resized axis, by the axis' index. */
+  /** How each resized axis changes, by the index of the axis. */
   readonly axes: ReadonlyMap<number, ResizedAxis>;
   /** The sizes or scales in the node. */
   readonly given: { readonly sizes?: readonly number[]; readonly scales?: readonly number[] };
 }
 
-/** The common scale of all axes where a policy keeps the aspect ratio. */
+/** For each policy that keeps the aspect ratio, the common scale of all resized axes. */
 const ratios: Readonly<Record<string, (scales: readonly number[]) => number>> = {
   not_larger: (scales) => Math.min(...scales),
   not_smaller: (scales) => Math.max(...scales),
@@ -54,7 +55,7 @@ function readTarget(reader: NodeReader): Target {
   });
   if (policy !== "stretch" && !Object.hasOwn(ratios, policy))
     return reader.unsupported(`keeps the ratio of its sides by ${quote(policy)}`);
-  // Scales say the ratio themselves.
+  // A policy applies to sizes only: scales are used as they are.
   const ratio = sizes === undefined ? undefined : ratios[policy];
   const common = ratio?.(own);
   const resized = axes.map((axis, index): readonly [number, ResizedAxis] => {
@@ -68,7 +69,7 @@ function readTarget(reader: NodeReader): Target {
   return { axes: new Map(resized), given: sizes === undefined ? { scales: numbers } : { sizes: numbers } };
 }
 
-/** Whether the op `resize` can do it: all spatial axes are resized, in a way that it knows. */
+/** Whether the graph's op `resize` can express the node: all spatial axes, in a mode that the op has. */
 function isPlain(reader: NodeReader, { axes }: Target, how: Interpolation): boolean {
   const isOne =
     how.coordinates === "pytorch_half_pixel" &&
@@ -87,7 +88,7 @@ function isPlain(reader: NodeReader, { axes }: Target, how: Interpolation): bool
   );
 }
 
-/** Resizes along one axis by a product with the weights; `beyond` is the value of results outside of the operand. */
+/** Resizes one axis by a product with weights; results positioned outside of the operand are `beyond`. */
 function along(x: Tensor, axis: number, resized: ResizedAxis, how: Interpolation, beyond: number): Tensor {
   const { size, resized: length } = resized;
   const { weights, isOutside } = axisWeights(resized, how);
@@ -121,7 +122,7 @@ function byWeights(reader: NodeReader, { axes }: Target, how: Interpolation): Re
 
 export const resizeImage: ReadNode = (reader) => {
   if (reader.version < 11) return reader.unsupported("is of a version that says nothing of coordinates");
-  // A region counts in one mode only.
+  // Only one coordinate mode uses the region; this marks the operand as read in all.
   if (reader.isGiven(1)) reader.type(1);
   const how: Interpolation = {
     coordinates: reader.choice("coordinate_transformation_mode", COORDINATES),

@@ -3,13 +3,13 @@ import type { Tensor } from "@mp/graph";
 import { expand, gatherElements, less, range, reshape, sub, where } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
-/** Broadcasts a vector that lies along one axis to the whole shape. */
+/** Expands a vector along `axis` to the whole shape. */
 function vectorAlong(x: Tensor, shape: readonly number[], axis: number): Tensor {
   const column = shape.map((size, each) => (each === axis ? size : 1));
   return expand(reshape(x, column), shape);
 }
 
-/** Reverses the first elements of each row of a batch; the second operand has their number. */
+/** Reverses the first elements of each row of a batch; the second operand gives their number for each row. */
 export const reverseSequence: ReadNode = (reader) => {
   const [x, lengths] = [reader.operand(0), reader.indices(1)];
   const [time, batch] = [reader.int("time_axis", 0), reader.int("batch_axis", 1)];

@@ -2,7 +2,7 @@ import type { Tensor } from "@mp/graph";
 import { add, concat, gather, mul, reshape, slice, split, stack, sub, transpose } from "@mp/graph/ops";
 import type { ReadNode } from "../node/node-reader.js";
 
-/** Rotates pairs of the first elements of each head by an angle that depends on the position. */
+/** Rotates pairs among the first elements of each head by angles that depend on the position. */
 export const rotaryEmbedding: ReadNode = (reader) => {
   const x = reader.operand(0);
   const [cos, sin] = [reader.operand(1), reader.operand(2)];

@@ -1,4 +1,4 @@
-// Functions of ONNX that several readers compose, by the formulas of its specification.
+// Functions of ONNX that several readers compose, by the formulas of ONNX's specification.
 import type { Tensor } from "@mp/graph";
 import { abs, add, clip, div, greater, mul, where } from "@mp/graph/ops";
 

@@ -1,6 +1,6 @@
 import { type AnyNode, type Graph, isNode, type Value } from "@mp/graph";
 
-/** Emits the nodes of a graph with these values as its inputs. @returns the values of its outputs */
+/** Emits the nodes of a graph, with `operands` for its inputs. @returns the values of the graph's outputs */
 export function inline(
   graph: Graph,
   operands: readonly Value[],
@@ -27,7 +27,7 @@ export function inline(
   return graph.outputs.map(({ value }) => lookUp(value));
 }
 
-/** The attributes without the source lines in a body's origins: they are lines of the reader, not of the model. */
+/** The attributes without source lines in the origins of a body, because these lines belong to the reader's source. */
 function withoutLines(node: AnyNode): AnyNode["attributes"] {
   if (!isNode(node, "Scan")) return node.attributes;
   const { body } = node.attributes;

@@ -25,8 +25,8 @@ import { inline } from "./inline.js";
 import type { ValueTable } from "./value-table.js";
 
 /**
- * One output of a node: a value of the graph; an i64 that the graph keeps as i32, as it does all indices; a tensor
- * that is known already; or a sequence of values, which exists only during reading.
+ * One output of a node: a value of the graph; an i64 that the graph holds as i32, as it holds all indices; a
+ * tensor that is known while reading; or a sequence of values, which exists only while reading.
  */
 export type NodeResult =
   | Value
@@ -34,53 +34,53 @@ export type NodeResult =
   | { readonly constant: HostTensor }
   | { readonly sequence: readonly Value[] };
 
-/** Reads a node. @returns its outputs in order; there may be more than the node names */
+/** Reads a node. @returns the outputs in order, maybe more than the node names */
 export type ReadNode = (reader: NodeReader) => readonly NodeResult[];
 
 export type ReaderTable<O extends Op = Op> = { readonly [K in O]: ReadNode };
 
-/** An input of a body: a type, or a tensor that is known. */
+/** An input of a body: a type, or a constant tensor. */
 export type BodyInput = { readonly type: ValueType } | { readonly constant: HostTensor };
 
 export interface ReadBody {
-  /** The body; its inputs are those with types, then the captured values. */
+  /** The body as a graph. Its inputs are the `BodyInput`s that have a type, then the captured values. */
   readonly graph: Graph;
   /** The values of the surrounding graph that the body reads. */
   readonly captured: readonly Value[];
-  /** The outputs that are known already, by index. */
+  /** The outputs that are constant, by index. */
   readonly known: ReadonlyMap<number, HostTensor>;
 }
 
 /** The random numbers that a node needs: a dropout mask, true where a value is kept, or noise in f32. */
 export type Draw = { readonly kind: "mask"; readonly rate: number } | { readonly kind: "normal" | "uniform" };
 
-/** The graph that a node is read into. Without `readBody` a node with a body is refused. */
+/** Access to the graph around the node being read. Without `readBody`, nodes with a body are refused. */
 export interface Surroundings {
   readonly values: ValueTable;
   readonly builder: GraphBuilder;
   readonly readBody?: NodeReader["body"];
-  /** Whether dropouts act, as in training; their masks are then inputs. Default false. */
+  /** Whether dropouts drop values, as in training; the masks are then inputs. Default false. */
   readonly dropsOut?: boolean;
   readonly randomInput?: NodeReader["randomInput"];
 }
 
-/** Largest number of elements of a table that is made during reading, so that a short file cannot demand much. */
+/** Largest number of elements of a table that is computed while reading, so that a short file cannot demand much. */
 const MAX_TABLE = 2 ** 24;
 
 type AttributeValues = { readonly [A in OnnxAttribute as A["kind"]]: A["value"] };
 
-/** A tensor for each value. */
+/** A traced tensor for each value. */
 type TensorsOf<V extends readonly Value[]> = { readonly [I in keyof V]: Tensor };
 
 /**
- * Reads one node. It refuses attributes and operands that the op's reader did not ask for: ignoring one would change
- * the result silently.
+ * Reads one node. It refuses attributes and operands that the op's `ReadNode` did not ask for, because to ignore them
+ * would change the result silently.
  */
 export class NodeReader {
   readonly node: OnnxNode;
   /** The version of the node's operator set. */
   readonly version: number;
-  /** Whether this package wrote the node exactly as in a graph, so that it is read back unchanged. */
+  /** Whether this package wrote the node for a graph node of the same op, to be read back unchanged. */
   readonly isVerbatim: boolean;
   readonly #around: Surroundings;
   readonly #attributesRead = new Set<string>();
@@ -110,7 +110,7 @@ export class NodeReader {
     return results;
   }
 
-  /** Number of operands in the file, including left-out ones. */
+  /** Number of operands in the file, including omitted ones. */
   get operandCount(): number {
     return this.node.inputs.length;
   }
@@ -128,14 +128,14 @@ export class NodeReader {
     return this.isGiven(index) ? this.operand(index) : undefined;
   }
 
-  /** The first `count` operands (default all), and those after them, up to `most` in all, that are given. */
+  /** The first `count` operands (default all), and of those after them, up to index `most`, the given ones. */
   operands(count: number = this.operandCount, most: number = count): readonly Value[] {
     return Array.from({ length: most }, (_, index) => index)
       .filter((index) => index < count || this.isGiven(index))
       .map((index) => this.operand(index));
   }
 
-  /** The i32 value that the graph has for an i64 operand of the model; undefined if there is none. */
+  /** The i32 value by which the graph holds an i64 operand; undefined if there is none. */
   narrow(index: number): Value | undefined {
     return this.#around.values.narrow(this.#name(index));
   }
@@ -145,7 +145,7 @@ export class NodeReader {
     return this.#around.values.indices(this.#name(index));
   }
 
-  /** The values of an operand that is a sequence. */
+  /** The values of an operand that is a sequence of tensors. */
   sequence(index: number): readonly Value[] {
     return this.#around.values.sequence(this.#name(index));
   }
@@ -155,7 +155,7 @@ export class NodeReader {
     return this.#around.values.type(this.#name(index));
   }
 
-  /** An operand that becomes an attribute in the graph. @throws MP_UNSUPPORTED if its numbers are not known */
+  /** An operand that becomes an attribute in the graph. @throws MP_UNSUPPORTED if it is not constant */
   constant(index: number): HostTensor | undefined {
     if (!this.isGiven(index)) return undefined;
     const name = this.#name(index);
@@ -165,18 +165,18 @@ export class NodeReader {
     );
   }
 
-  /** The operand's tensor, if it is given and known. */
+  /** The tensor of an operand that is given and constant; undefined otherwise. */
   peek(index: number): HostTensor | undefined {
     return this.isGiven(index) ? this.#around.values.constant(this.#name(index)) : undefined;
   }
 
-  /** `constant` as a list of integers; undefined if the operand is not given. */
+  /** A constant operand as a list of integers; undefined if the operand is not given. */
   integers(index: number): readonly number[] | undefined {
     const tensor = this.constant(index);
     return tensor === undefined ? undefined : toNumbers(tensor);
   }
 
-  /** `constant` with one element, as a number; undefined if the operand is not given. */
+  /** A constant operand of one element as a number; undefined if the operand is not given. */
   number(index: number, what: string): number | undefined {
     const tensor = this.constant(index);
     if (tensor === undefined) return undefined;
@@ -203,7 +203,7 @@ export class NodeReader {
     return this.#attribute(name, "ints")?.map(Number);
   }
 
-  /** Like `ints`, with all 64 bits. */
+  /** Like `ints`, but with all 64 bits. */
   bigints(name: string): readonly bigint[] | undefined {
     return this.#attribute(name, "ints");
   }
@@ -221,7 +221,7 @@ export class NodeReader {
     return this.#attribute(name, "string") ?? otherwise;
   }
 
-  /** A string attribute that is one of `choices`, by default the first. @param does the verb in the refusal */
+  /** A string attribute, by default the first choice; other strings are refused. @param does verb of the refusal */
   choice<T extends string>(name: string, choices: readonly [T, ...T[]], does?: string): T {
     const given = this.string(name, choices[0]);
     const problem = does === undefined ? `has ${quote(given)} for ${name}` : `${does} ${quote(given)}`;
@@ -240,7 +240,7 @@ export class NodeReader {
     return this.#require(name, this.#attribute(name, "graph"));
   }
 
-  /** The dtype that an attribute gives as ONNX's number. @throws MP_UNSUPPORTED for a type that graphs do not have */
+  /** An attribute that holds ONNX's code of a dtype. @throws MP_UNSUPPORTED for a type that graphs lack */
   dtype(name: string): DType {
     const code = this.int(name);
     const type = elementTypeOfCode(code);
@@ -249,24 +249,27 @@ export class NodeReader {
     return type;
   }
 
-  /** The attribute `axis` for a tensor of this rank, counted from the front. */
+  /** The attribute `axis` for a tensor of this rank; negative axes are counted from the end. */
   axis(rank: number, otherwise?: number): number {
     return this.fromFront(this.int("axis", otherwise), rank);
   }
 
-  /** The axis counted from the front. @throws MP_INVALID_ARGUMENT outside -rank … rank - 1 */
+  /**
+   * Turns an axis that may count from the end into one from the front.
+   * @throws MP_INVALID_ARGUMENT out of range
+   */
   fromFront(axis: number, rank: number): number {
     return normalizeAxis(axis, rank, this.node.opType);
   }
 
-  /** @throws MP_UNSUPPORTED for a table that is too large, or has a size that is not valid */
+  /** @throws MP_UNSUPPORTED for a table that is too large, or has an invalid size */
   expectTable(...sizes: readonly number[]): void {
     const elements = sizes.reduce((product, size) => product * size, 1);
     if (!sizes.every((size) => Number.isSafeInteger(size) && size >= 0) || elements > MAX_TABLE)
       this.unsupported(`needs a table of [${sizes.join(", ")}] numbers, here are at most ${MAX_TABLE}`);
   }
 
-  /** Reads a graph that the node holds; each of its inputs has a type or is a known tensor. */
+  /** Reads a graph among the node's attributes; each of its inputs has a type or is a constant tensor. */
   body(graph: OnnxGraph, inputs: readonly BodyInput[], captured: readonly Invariant[] = []): ReadBody {
     // Nodes with bodies are not folded.
     const { readBody } = this.#around;
@@ -281,14 +284,14 @@ export class NodeReader {
     return this.#around.builder.emitOne(op, inputs, attributes);
   }
 
-  /** Emits the nodes of a graph with these values as its inputs. @returns its outputs */
+  /** Emits the nodes of a graph, with `operands` for its inputs. @returns the values of its outputs */
   inline(graph: Graph, operands: readonly Value[]): readonly Value[] {
     return inline(graph, operands, ({ op }, inputs, attributes) =>
       this.emit(op, inputs, attributes as never),
     );
   }
 
-  /** Applies a function of core's operators to the operands and emits its nodes. */
+  /** Emits the nodes of a function of graph operators that is applied to the operands. */
   compose<const V extends readonly Value[]>(
     operands: V,
     fn: (...operands: TensorsOf<V>) => Tensor,
@@ -347,7 +350,7 @@ export class NodeReader {
     return value ?? refuse("missing-field", `${this.#subject()} lacks ${name}`, this.#details());
   }
 
-  /** Adds the node to errors of type inference, which name none: the node may be valid ONNX. */
+  /** Adds the node to errors of type inference, as MP_UNSUPPORTED, because the node may be valid ONNX. */
   #explain<T>(body: () => T): T {
     try {
       return body();

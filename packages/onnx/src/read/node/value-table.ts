@@ -1,5 +1,6 @@
-// What the names of a model stand for while it is read. An initializer or a constant is only brought into the graph
-// when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where its 64 bits are asked for.
+// The values that a model's names stand for while it is read. An initializer or a constant is only brought
+// into the graph when a node reads it as data, and an i64 that the graph keeps as i32 is only widened where
+// its 64 bits are asked for.
 import {
   elementCount,
   type GraphBuilder,
@@ -19,10 +20,10 @@ interface Entry {
   /** The i32 form of a value that the model has as i64. */
   narrow?: Value;
   readonly constant?: HostTensor;
-  /** A sequence of values with a known length. */
+  /** The elements of a sequence of tensors. */
   readonly sequence?: readonly Value[];
   readonly isParameter: boolean;
-  /** Whether it is a value of the surrounding graph. */
+  /** Whether the surrounding graph defines the value. */
   readonly isOutside?: true;
 }
 
@@ -39,12 +40,12 @@ export class ValueTable {
     this.#outer = outer;
   }
 
-  /** The outer values that a body reads, in the order of its inputs for them. */
+  /** The outer values that a body reads, in the order of the body's inputs for them. */
   get captures(): readonly Value[] {
     return this.#captured;
   }
 
-  /** Adds an input that stands for a value of the surrounding graph. */
+  /** Adds an input for a value of the surrounding graph. */
   capture(outer: string, name?: string, role: InputRole = "capture"): void {
     const entry = this.#fromOutside(outer);
     if (entry === undefined || this.#entries.has(outer)) return;
@@ -102,13 +103,13 @@ export class ValueTable {
     return this.#entry(name).sequence ?? unsupported(`value ${quote(name)} is no sequence of this graph`);
   }
 
-  /** Defines a constant. Once a node reads it, a parameter becomes an input of the graph, any other a Constant. */
+  /** Defines a constant. When a node first reads it, it becomes an input (for a parameter) or a Constant. */
   defineConstant(name: string, constant: HostTensor, isParameter: boolean): void {
     if (isParameter && this.#outer !== undefined) this.#outer.defineConstant(name, constant, isParameter);
     else this.#define(name, { constant, isParameter });
   }
 
-  /** Makes `name` another name of the value `of`. */
+  /** Makes `name` a second name of the value `of`. */
   defineAlias(name: string, of: string): void {
     this.#define(name, this.#entry(of));
   }
@@ -143,7 +144,7 @@ export class ValueTable {
     return this.#entry(name).isParameter;
   }
 
-  /** The i32 value that the graph has for an i64 of the model; undefined if there is none. */
+  /** The i32 value by which the graph holds an i64 of the model; undefined if there is none. */
   narrow(name: string): Value | undefined {
     const entry = this.#entry(name);
     const outer = entry.isOutside ? this.#outerTable.narrow(name) : undefined;
@@ -161,7 +162,7 @@ export class ValueTable {
   #bringIn(name: string, entry: Entry): Value {
     const { constant, narrow, isParameter, isOutside } = entry;
     expectTensor(name, entry);
-    // A number is as good in each step as outside; a table is made once.
+    // The body makes a single number again; a larger constant is made once, outside.
     const isNumber = constant !== undefined && !isParameter && elementCount(constant.shape, "constant") === 1;
     if (isOutside && !isNumber) return this.#captureAs(this.#outerTable.exact(name));
     if (constant === undefined) return this.#builder.emitOne("Cast", [narrow as Value], { to: "i64" });

@@ -7,10 +7,10 @@ import type { NodeReader } from "../node/node-reader.js";
 
 export type Activation = (x: Tensor) => Tensor;
 
-/** The default of an alpha or beta. "refused" where ONNX and its engines disagree, so that the node must give it. */
+/** The default of an alpha or beta; "refused" if ONNX and its engines disagree, so that the node must give it. */
 type Omitted = number | "refused";
 
-/** An activation that ONNX names, with the alpha and beta that it takes. */
+/** An activation of ONNX; `alpha` and `beta` are absent if it takes none. */
 interface Definition {
   readonly alpha?: Omitted;
   readonly beta?: Omitted;
@@ -32,8 +32,8 @@ const ACTIVATIONS: Readonly<Record<string, Definition>> = {
 };
 
 /**
- * The activations of each direction, in ONNX's order: those that the node names, or `byDefault`. The node's alphas
- * and betas list one number for each activation that takes one.
+ * The activations of each direction, in ONNX's order: those that the node names, or `byDefault`. The node's
+ * lists of alphas and betas have one number for each activation that takes one.
  */
 export function readActivations(
   reader: NodeReader,
@@ -76,7 +76,7 @@ function readNumbers(
   const attribute = `activation_${which}`;
   const given = reader.floats(attribute) ?? [];
   const takers = definitions.filter(([, definition]) => definition[which] !== undefined).length;
-  // Exporters fill the lists of functions that take no numbers.
+  // Exporters fill the lists also for functions that take no numbers.
   if (takers > 0 && given.length > takers)
     return reader.unsupported(
       `has ${given.length} numbers in ${attribute}, ${takers} of its activations take one`,

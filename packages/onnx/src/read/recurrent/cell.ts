@@ -1,4 +1,4 @@
-/** What distinguishes the cells of LSTM, GRU and RNN. */
+/** Describes the differences between the cells of LSTM, GRU and RNN. */
 import type { Tensor } from "@mp/graph";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Activation } from "./activations.js";
@@ -9,11 +9,11 @@ export interface RecurrentOp {
   readonly gates: number;
   /** The default activations of a cell. */
   readonly activations: readonly string[];
-  /** Number of activations, from the first, whose inputs `clip` bounds: those of gates but not of the state. */
+  /** Number of leading activations that `clip` applies to: those of the gates, not of the state. */
   readonly clipped: number;
   /** Names of the node's operands, in ONNX's order. */
   readonly operands: readonly OperandName[];
-  /** Names of the operands with the initial states, the hidden state first. */
+  /** Names of the operands that are initial states, the hidden state first. */
   readonly states: readonly OperandName[];
   /** Reads the attributes that only this op has. */
   readonly cell: (reader: NodeReader) => (direction: Direction) => Cell;
@@ -34,6 +34,6 @@ export interface Direction {
 export interface Cell {
   /** Bias of the input product, [gates · hidden]. */
   readonly bias: Tensor | undefined;
-  /** The next states, hidden first, from the input product of one step [batch, gates · hidden] and the states. */
+  /** The next states, hidden first, from one step's input product [batch, gates · hidden] and the states. */
   readonly step: (gates: Tensor, states: readonly Tensor[]) => readonly Tensor[];
 }

@@ -17,11 +17,11 @@ export const readGru: ReadNode = readRecurrence({
 
 type GruActivations = readonly [f: Activation, g: Activation];
 
-/** `update · state + (1 - update) · candidate`, with one product. */
+/** `update · state + (1 - update) · candidate`, with only one multiplication. */
 const mix = (update: Tensor, candidate: Tensor, state: Tensor): Tensor =>
   add(candidate, mul(update, sub(state, candidate)));
 
-/** A cell whose reset gate scales the state before the recurrent product, which takes a second product per step. */
+/** A cell whose reset gate scales the state before the recurrent product, which takes two products per step. */
 function resetBefore({ recurrent, biases, hidden, activations }: Direction): Cell {
   const [f, g] = activations as GruActivations;
   const [ofGates, ofCandidate] = split(transpose(recurrent), [2 * hidden, hidden], 1) as [Tensor, Tensor];

@@ -23,7 +23,7 @@ export interface DirectionInputs {
   readonly reverse: boolean;
 }
 
-/** Loops over time in one direction. One product before the loop multiplies all inputs by the weights. */
+/** Loops over time in one direction. Before the loop, one product multiplies the inputs of all steps. */
 export function overTime(
   cell: Cell,
   { x, weights, starts, lengths, reverse }: DirectionInputs,
@@ -32,7 +32,7 @@ export function overTime(
   const { time, batch, inputs, hidden, isBatchFirst } = sizes;
   const inTime = isBatchFirst ? transpose(x, [1, 0, 2]) : x;
   const isValid = lengths && isWithin(lengths, sizes);
-  // What is past a row's end may be anything: times a gradient of 0, an infinity there would be NaN.
+  // Elements past a row's end may be anything, and an infinity times a gradient of 0 would be NaN.
   const rows = reshape(isValid === undefined ? inTime : where(isValid, inTime, 0), [time * batch, inputs]);
   const product = gemm(rows, weights, cell.bias, { transB: true });
   const gates = reshape(product, [time, batch, weights.shape[0] as number]);
@@ -44,7 +44,7 @@ export function overTime(
       const next = cell.step(element.gates, before);
       const result = next[0] as Tensor;
       if (isValid === undefined) return [next, result];
-      // Past its end a row keeps its states: the last valid ones, or in reverse those that it starts from.
+      // Past its end a row keeps its states: the last valid ones or, in reverse, its initial ones.
       const kept = next.map((state, place) => where(isValid, state, before[place] as Tensor));
       return [kept, where(isValid, result, 0)];
     },

@@ -1,4 +1,4 @@
-/** Reads what LSTM, GRU and RNN have in common: operands, directions and results. */
+/** Reads the operands, directions and results that LSTM, GRU and RNN have in common. */
 import type { Tensor, Value } from "@mp/graph";
 import { clip, concat, slice, split, squeeze, transpose, unsqueeze } from "@mp/graph/ops";
 import { quote } from "../../problem.js";
@@ -13,14 +13,14 @@ type Operands = Readonly<Partial<Record<OperandName, Tensor>>>;
 
 const NEEDED: ReadonlySet<OperandName> = new Set<OperandName>(["X", "W", "R"]);
 
-/** Whether each direction runs in reverse, by the attribute `direction`. */
+/** For each value of the attribute `direction`, whether each direction runs in reverse. */
 const DIRECTIONS: Readonly<Record<string, readonly boolean[]>> = {
   forward: [false],
   reverse: [true],
   bidirectional: [false, true],
 };
 
-/** Reads a node as loops over time, one for each direction. */
+/** Reads a node as one loop over time for each direction. */
 export const readRecurrence =
   (op: RecurrentOp): ReadNode =>
   (reader) => {
@@ -70,7 +70,7 @@ function readDirections(reader: NodeReader): readonly boolean[] {
   return directions ?? reader.unsupported(`has the direction ${quote(name)}, supported are ${supported}`);
 }
 
-/** A function that clips the inputs of activations as the attribute `clip` says. */
+/** Returns a function that clips inputs of activations as the attribute `clip` says. */
 function readClip(reader: NodeReader): Activation {
   if (!reader.hasAttribute("clip")) return (x) => x;
   const max = reader.float("clip");
@@ -78,7 +78,7 @@ function readClip(reader: NodeReader): Activation {
   return (x) => clip(x, { min: -max, max });
 }
 
-/** One direction's part of an operand that stacks all directions along an axis. */
+/** Takes the part for one direction from an operand that stacks the directions along an axis. */
 function part(x: Tensor, index: number, axis = 0): Tensor {
   const own = x.shape[axis] === 1 ? x : slice(x, [{ axis, start: index, end: index + 1 }]);
   return squeeze(own, [axis]);
@@ -98,7 +98,7 @@ function parameters(
   };
 }
 
-/** Joins the directions' results: Y, then the last value of each state. */
+/** Joins the results of all directions: Y, then the last value of each state. */
 function joinResults(results: readonly DirectionResult[], { isBatchFirst }: Sizes): readonly Tensor[] {
   const along = (axis: number, tensors: readonly Tensor[]): Tensor => {
     const [first, ...others] = tensors.map((tensor) => unsqueeze(tensor, [axis]));

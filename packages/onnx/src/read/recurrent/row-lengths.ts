@@ -1,14 +1,14 @@
-/** Handles rows of a batch that end before the others. */
+/** Handles batches whose rows have different lengths. */
 import type { Tensor, Value } from "@mp/graph";
 import { less, range, reshape } from "@mp/graph/ops";
 import { toNumbers } from "../../numbers.js";
 import type { NodeReader } from "../node/node-reader.js";
 import type { Sizes } from "./sizes.js";
 
-/** The index of `sequence_lens` among the operands of all three ops. */
+/** Index of the operand `sequence_lens` of LSTM, GRU and RNN. */
 const PLACE = 4;
 
-/** The lengths of the rows, [batch]; undefined if all rows are known to have full length. */
+/** The length of each row, [batch]; undefined if none is given or all rows have full length. */
 export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefined {
   const known = reader.peek(PLACE);
   if (known === undefined) return reader.isGiven(PLACE) ? reader.indices(PLACE) : undefined;
@@ -19,7 +19,7 @@ export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefi
   return lengths.every((length) => length === time) ? undefined : reader.indices(PLACE);
 }
 
-/** Whether each step lies within the row's length, bool [time, batch, 1]. */
+/** For each step and row, whether the step is within the row's length; bool [time, batch, 1]. */
 export function isWithin(lengths: Tensor, { time, batch }: Sizes): Tensor {
   const places = reshape(range(0, time), [time, 1]);
   return reshape(less(places, lengths), [time, batch, 1]);

@@ -12,7 +12,7 @@ export interface Sizes {
   readonly isBatchFirst: boolean;
 }
 
-/** The sizes of a node. @throws MP_UNSUPPORTED if its operands disagree */
+/** The sizes of a node's operands. @throws MP_UNSUPPORTED if the operands disagree */
 export function readSizes(reader: NodeReader, op: RecurrentOp, directions: number): Sizes {
   const layout = reader.int("layout", 0);
   if (layout !== 0 && layout !== 1)

@@ -41,7 +41,7 @@ function programs(op: Op, dtype: DType, tag: string, start: number): readonly Pr
 }
 
 export const attributeCases: readonly ConformanceCase[] = (Object.keys(opDTypes) as Op[]).flatMap((op) => {
-  // Of operators on indices and of sources the results are f32.
+  // Ops that list i32 but not f32 name the dtype of their indices or attributes; their results are f32.
   const dtype = opDTypes[op].includes("f32") || opDTypes[op].includes("i32") ? "f32" : opDTypes[op][0];
   if (dtype === undefined || (form(op, dtype).others ?? []).length === 0) return [];
   return familyCase(

@@ -162,7 +162,7 @@ const LIVES = 6;
 
 export const bindingCases: readonly ConformanceCase[] = [
   scriptedCase("program/bindings/of-one-graph", graph, async (backend, context) => {
-    // One object, and equal ones.
+    // First all compilations share one graph object, then they get equal graphs, too.
     const turns = [
       { ways: WAYS, graphs: [graph] },
       { ways: WAYS.toReversed(), graphs: [graph, freshGraph(graph), freshGraph(graph)] },
@@ -182,7 +182,7 @@ export const bindingCases: readonly ConformanceCase[] = [
         const executable = await backend.compile(graph, { state, bindings: both(["a", "b"]) });
         const when = `in place of ${life} states that ended; seed ${seed}`;
         await expectStep(executable, way, { state, values }, random, when);
-        // In both orders.
+        // In every other life the executable ends before its state, otherwise after it.
         if (life % 2 === 0) await executable.dispose();
         await state.dispose();
         await executable.dispose();

@@ -36,7 +36,7 @@ function appending(value: HostTensor, tag: string): Graph {
 
 const viewBytes = ({ data }: HostTensor): Uint8Array => new Uint8Array(data.buffer);
 
-/** Small whole numbers for floats: among random bits, a flipped bit may belong to a NaN and make no difference. */
+/** Small whole numbers for floats, since among random bits a flipped bit may belong to a NaN and make no difference. */
 const moderate = (random: RandomSource, dtype: DType, length: number): HostTensor =>
   dtype === "f32" || dtype === "f16"
     ? hostData(

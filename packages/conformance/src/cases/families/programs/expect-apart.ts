@@ -1,4 +1,4 @@
-/** Programs that differ in one place: an engine that caches compiled programs must never take one for another. */
+/** Programs that differ in one place. An engine that caches compiled programs must never take one for another. */
 import {
   type Backend,
   type CompileOptions,

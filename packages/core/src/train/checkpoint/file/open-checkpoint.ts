@@ -10,7 +10,7 @@ export const FORMAT = "mp.training/1";
 /** The format of files with optional parts of the state: settable rates, an average of the weights. */
 export const OPTIONAL_FORMAT = "mp.training/2";
 
-/** A checkpoint's content as one process reads it, and the error to throw for a problem with it. */
+/** A checkpoint's content as one process reads it; `refuse` throws the error for a problem with the content. */
 export interface OpenCheckpoint extends OwnCheckpoint {
   refuse(message: string): never;
 }
@@ -34,7 +34,7 @@ export async function openCheckpoint(
   return { ...own, tensors: { ...own.tensors, ...shortCounters(own.tensors, refuse) }, refuse };
 }
 
-/** Shortens the counters that earlier versions wrote as i64 to i32. */
+/** Converts counters that earlier versions wrote as i64 to i32. */
 function shortCounters(tensors: Outputs, refuse: (message: string) => never): Outputs {
   const wide = ["iteration", "drawn"].flatMap((slot) => {
     const counter = Object.hasOwn(tensors, slot) ? tensors[slot] : undefined;
@@ -55,7 +55,7 @@ function shortCounters(tensors: Outputs, refuse: (message: string) => never): Ou
 /** The end of messages about values that no run writes. */
 export const DAMAGED = "such a run is damaged, load an earlier checkpoint";
 
-/** The first five misfits, and the number of the others. */
+/** Joins the first five misfits, and adds how many more there are. */
 export function listMisfits(misfits: readonly string[]): string {
   const more = misfits.length > 5 ? `; and ${misfits.length - 5} more` : "";
   return `${misfits.slice(0, 5).join("; ")}${more}`;

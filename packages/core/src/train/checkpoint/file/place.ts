@@ -1,4 +1,4 @@
-// Where a checkpoint is written to and read from: a file, or bytes.
+// The targets and sources of checkpoints: a file, or bytes.
 
 import type { Ranks } from "@mp/graph";
 import { checkPath, loadTensors, saveTensors } from "#checkpoint-files";
@@ -18,7 +18,7 @@ export interface CheckpointSource {
   readonly name: string;
   /** Details for errors: the path, if there is one. */
   readonly details: Readonly<Record<string, unknown>>;
-  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT unless it is a path or bytes, MP_UNSUPPORTED without Node */
+  /** @throws MP_IO, MP_PARSE; MP_INVALID_ARGUMENT for no path and no bytes, MP_UNSUPPORTED without Node */
   read(): Promise<LoadedTensors>;
 }
 
@@ -26,7 +26,7 @@ export function toFile(what: string, path: string): CheckpointTarget<void> {
   return {
     check: () => checkPath(what, path),
     write: ({ tensors, metadata }) => saveTensors(path, tensors, metadata),
-    // A file is rank 0's alone.
+    // Only rank 0 has a file.
     broadcast: async () => undefined,
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Each rank's part in a checkpoint of several ranks. Model state and position in the data of rank 0 have their usual
- * names; a value that differs on rank r is under `rank/<r>/…`.
+ * Each rank's part in a checkpoint of several ranks. Rank 0's model state and data position have their usual names; a
+ * value that differs on rank r is under `rank/<r>/…`.
  */
 
 import { formatType, type HostTensor } from "@mp/graph";
@@ -39,8 +39,8 @@ export interface OwnCheckpoint extends LoadedTensors {
 }
 
 /**
- * One rank's own part of a checkpoint. If the run had another number of ranks, the part has the mean of their model
- * states and the beginning of the pass.
+ * Returns one rank's own part of a checkpoint. If the run that wrote it had another number of ranks, the part has the
+ * mean of the ranks' model states, and the data position is the beginning of the pass.
  */
 export function ownPart(
   { tensors, metadata }: LoadedTensors,

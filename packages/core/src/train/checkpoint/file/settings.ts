@@ -24,17 +24,19 @@ const OPTIMIZER = "optimizer";
 export function listSettings(definitions: Definitions): readonly Setting[] {
   const [definition] = definitions;
   const { objective, precision, accumulate, accumulation, onOverflow, maxRetries, ema } = definition;
-  const { policy, masterWeights } = precision;
+  const { policy, masterWeights, recipe } = precision;
   return [
     setting("policy", String(policy)),
     setting("masterWeights", masterWeights.name, true),
+    ...(recipe === undefined ? [] : [setting("recipe", recipe.description)]),
     ...(objective === undefined ? [] : [setting(OBJECTIVES, JSON.stringify(objective.all), true)]),
     ...definitions.flatMap(ownSettings),
-    // A mean is not named: checkpoints from before there was a choice have the number alone.
+    // A mean is written as the number alone, as in checkpoints that are older than the option.
     setting("accumulate", accumulation === "mean" ? String(accumulate) : `${accumulation} of ${accumulate}`),
     setting("onOverflow", onOverflow === "retry" ? `retry(${maxRetries})` : onOverflow),
     setting("checkNewParameters", String(definition.checkNewParameters)),
     ...(ema === undefined ? [] : [setting("ema", describeEma(ema))]),
+    ...definition.notes.map(([path, note]) => setting(`params/${path}`, note)),
   ];
 }
 
@@ -57,7 +59,7 @@ export function printSettings(settings: readonly Setting[]): Metadata {
   return Object.fromEntries(settings.map(({ name, text }) => [name, text]));
 }
 
-/** Whether the settings are those of an optimizer with groups of parameters, a `byPath`. */
+/** Whether the settings have an optimizer with groups of parameters, a `byPath`. */
 export function hasGroups(metadata: Metadata): boolean {
   return Object.entries(metadata).some(
     ([name, text]) => name.startsWith(OPTIMIZER) && text.includes("byPath("),

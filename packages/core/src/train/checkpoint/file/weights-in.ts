@@ -3,15 +3,15 @@ import { feedName } from "../../definition/traced-program.js";
 import { DAMAGED, type OpenCheckpoint } from "./open-checkpoint.js";
 import { OBJECTIVES } from "./settings.js";
 
-/** The entry that holds the weights, by method, in files older than `weightsAt`, which do not name it. */
+/** The state entry that holds the weights, by the name of the master weights, for files that lack `weightsAt`. */
 const WEIGHTS_AT_ONCE: Readonly<Partial<Record<string, string>>> = {
   "kahan(f16)": "value",
   "kahan(bf16)": "value",
 };
 
 /**
- * Reads a checkpoint's weights, or with `average` their moving average, by the paths of trained and frozen
- * parameters: as stored if that is the wanted dtype, otherwise in f32.
+ * Makes a function that reads a checkpoint's weight by the path of a trained or frozen parameter; with `average`, the
+ * weight's moving average. The function returns the weight as stored if that is the wanted dtype, otherwise in f32.
  * @throws MP_CHECKPOINT_MISMATCH for an average that the file does not hold
  */
 export function weightsIn(

@@ -16,8 +16,8 @@ import { feedName, type TypeTree, traceProgram } from "../../definition/traced-p
 type Types = Readonly<Record<string, ValueType>>;
 
 /**
- * Converts optimizer state in a file to the formats of this run's slots: decodes it and has the engine store it
- * again, rounded to nearest. Undefined if no format differs.
+ * Converts optimizer state in a file to the formats of this run's slots: decodes it and encodes it again on the engine,
+ * rounded to nearest. Undefined if no format differs.
  */
 export async function convertStates(
   types: Types,

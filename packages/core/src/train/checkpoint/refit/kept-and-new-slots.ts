@@ -8,15 +8,17 @@ import type { Outputs } from "../../definition/outputs.js";
 import type { Slot } from "../../definition/slot.js";
 import { isOptionalSlot } from "../../definition/state.js";
 
-/** The slots of a checkpoint and of a run that it does not fit. */
+/** The slots of a checkpoint, and of the run that the checkpoint does not fit. */
 export interface Mismatch {
-  /** Slots by name: those that a file for this run has, and those that this file has. */
+  /** Slots by name that a checkpoint of this run would have. */
   readonly wanted: ReadonlyMap<string, Slot>;
+  /** Slots by name that the file has. */
   readonly held: ReadonlyMap<string, Slot>;
   readonly types: State["types"];
   readonly tensors: Outputs;
-  /** Paths of the parameters that this run does not train, and of those that the file's run did not train. */
+  /** Paths of the parameters that this run does not train. */
   readonly frozen: ReadonlySet<string>;
+  /** Paths of the parameters that the file's run did not train. */
   readonly wereFrozen: ReadonlySet<string>;
   /** Whether this run or the file's has groups of parameters. */
   readonly isGrouped: boolean;
@@ -27,7 +29,7 @@ export interface Adapted {
   readonly kept: Outputs;
   /** Slots that start as in a new run from the file's weights. */
   readonly begun: ReadonlyMap<string, Slot>;
-  /** Entries of the file that the run has no place for. */
+  /** Entries of the file that the run does not use. */
   readonly dropped: ReadonlyMap<string, Slot>;
 }
 
@@ -68,7 +70,7 @@ function groupUnits(slots: ReadonlyMap<string, Slot>): readonly (readonly Named[
   return [...units.values()];
 }
 
-/** The file's entry for a slot: of the same name, or the same part of an optimizer's state in another group. */
+/** The file's entry for a slot: of the same name, or the same part of the optimizer state in another `byPath` group. */
 function findSource(mismatch: Mismatch, name: string, slot: Slot): string | undefined {
   const { held, types, tensors, isGrouped } = mismatch;
   const fits = (entry: string): boolean =>

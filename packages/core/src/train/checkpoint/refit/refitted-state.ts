@@ -68,7 +68,7 @@ export async function refitState(
   return { tensors: { ...fit.kept, ...Object.fromEntries(begun) }, note: describeChange(fit) };
 }
 
-/** Makes the reader of a run's slot names. */
+/** Makes a function that parses the slot names of a run. */
 export function slotReader(
   objectives: readonly StepDefinition[],
   given: GivenTypes,
@@ -78,7 +78,7 @@ export function slotReader(
   return (name) => readSlot(names, name);
 }
 
-/** Tells the user what starts new and what is left out; weights always keep their values. */
+/** Describes which state starts new and which is left out; weights always keep their values. */
 function describeChange({ begun, dropped }: Adapted): string {
   const [started, left] = [begun, dropped].map((slots) =>
     [...slots].flatMap(([name, { group }]) => (group === "master" || group === "frozen" ? [] : name)),

@@ -1,4 +1,4 @@
-/** Gives all ranks the new weights after each has updated its part. */
+/** Gives all ranks the new weights after each rank has updated its part. */
 import { type ComputeDType, type HostTensor, hostArrayOf, MpError, type Ranks, type State } from "@mp/graph";
 import { feedName } from "../../definition/traced-program.js";
 import { countElements, type Leaf, type Part, type Partition } from "../../weights/partition.js";
@@ -17,7 +17,7 @@ export type GatherWeights = (state: State) => Promise<void>;
 /** The slot of a parameter's copy. */
 export const copyName = (path: string): string => feedName("master/copy", path);
 
-/** Gathers the parts into memory that every step reuses. */
+/** Makes a function that gathers the ranks' parts into memory, which every step reuses. */
 export function gatherWeights({ ranks, leaves, divided, storage }: Exchange): GatherWeights {
   const copies = new Map(
     leaves.map((leaf) => {
@@ -75,8 +75,8 @@ function partBytes({ data }: HostTensor, { from, to }: Part): Uint8Array {
 const BLOCK = 16;
 
 /**
- * Sums the copies over ranks in the engine's memory: each rank writes -0 over the parts of the others, and adding -0
- * changes no bit.
+ * Sums the copies over ranks in the engine's memory: each rank writes -0 over the parts of the other ranks, and adding
+ * -0 changes no bit.
  */
 export function gatherWeightsInPlace(exchange: Exchange): GatherWeights {
   const { ranks, leaves, divided } = exchange;

@@ -1,7 +1,7 @@
 /**
- * Divides the update of a data-parallel run among its ranks (ZeRO stage 1, Rajbhandari et al., arXiv 1910.02054).
- * Each rank keeps masters and optimizer state of only its part, updates that part, and gives the others its new
- * weights. Gradients are summed whole, so that norm, clipping and finite check are those of the undivided run.
+ * Shards the update of a data-parallel run over its ranks (ZeRO stage 1, Rajbhandari et al., arXiv 1910.02054). Each
+ * rank keeps masters and optimizer state of only its part, updates that part, and gives the other ranks its new
+ * weights. Gradients are summed whole, so that norm, clipping and finite check are those of a run without sharding.
  */
 import {
   type ComputeDType,
@@ -25,7 +25,7 @@ import { buildShard } from "../../weights/shard.js";
 import { copyName, gatherWeights, gatherWeightsInPlace } from "./gather-weights.js";
 import { WholeState } from "./whole-state.js";
 
-/** The division of a run, as one rank sees it. */
+/** A sharded run as one rank sees it. */
 export interface Sharding {
   /** The definitions of this rank's programs. */
   readonly definitions: Definitions;
@@ -34,8 +34,8 @@ export interface Sharding {
   /** Slots that `gather` changes in place, for `createState`. */
   readonly adjacent: readonly (readonly string[])[];
   /**
-   * This rank's state in the form of an undivided run, and a reader of its parameters. All ranks must call both
-   * functions.
+   * Returns the state as a run without sharding has it, and a function that reads the whole parameters. Call `whole` on
+   * all ranks, and likewise the function that it returns.
    */
   whole(
     state: State,
@@ -45,7 +45,7 @@ export interface Sharding {
   gather(state: State, outputs: Outputs): Promise<void>;
 }
 
-/** @throws MP_UNSUPPORTED for an update that cannot be divided */
+/** @throws MP_UNSUPPORTED for an update that cannot be sharded over ranks */
 export function sharding(definitions: Definitions, parameters: unknown, ranks: Ranks): Sharding {
   const [definition] = definitions;
   const scope = divisible(definitions);
@@ -55,7 +55,7 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
     .map(([path, { shape }]): Leaf => ({ path, shape }));
   const { compute } = precision.policy;
   const matrices = new Set(leaves.filter(({ shape }) => shape.length > 1).map(({ path }) => path));
-  // Biases and what normalizations scale by are small, and f32 in most policies.
+  // Biases and gains of normalizations are small, and f32 in most policies.
   const storage = (path: string): ComputeDType =>
     isHalf(compute as ComputeDType) && matrices.has(path) ? (compute as ComputeDType) : "f32";
   const divided = partition(leaves, ranks.size, scope);
@@ -84,7 +84,7 @@ export function sharding(definitions: Definitions, parameters: unknown, ranks: R
   };
 }
 
-/** The scope of an update that can be divided; refuses other updates. */
+/** The scope of an update that can be sharded; refuses other updates. */
 function divisible(definitions: Definitions): "element" | "leaf" {
   const [{ objective, optimizer, precision, ema }] = definitions;
   const refuse = (problem: string): never => {

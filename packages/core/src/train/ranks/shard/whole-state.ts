@@ -19,7 +19,7 @@ export interface WholeParts {
   readonly ranks: Ranks;
   /** This rank's state. */
   readonly state: State;
-  /** Types of the slots of the undivided state. */
+  /** Types of the slots of the whole state. */
   readonly types: Types;
   /** The dtype of a parameter's copy. */
   readonly storage: (path: string) => ComputeDType;
@@ -31,13 +31,13 @@ const inMaster = (entry: "copy" | "own", path: string): string =>
   [MASTER, entry, ...(path === "" ? [] : [path])].join("/");
 
 /**
- * The state of a divided run in the form of an undivided one, for checkpoints. `read` gathers from all ranks, so all
- * of them must read the same slots.
+ * The state of a sharded run in the form of a run without sharding, for checkpoints. `read` gathers from all ranks, so
+ * all of them must read the same slots.
  */
 export class WholeState implements State {
   readonly types: Types;
   readonly #parts: WholeParts;
-  /** For each rank, how many elements of each slot it has. */
+  /** The number of elements of each slot that each rank has. */
   readonly #elements: readonly Readonly<Record<string, number>>[];
 
   private constructor(parts: WholeParts, elements: readonly Readonly<Record<string, number>>[]) {
@@ -89,7 +89,7 @@ export class WholeState implements State {
     return this.#elements.some((slots) => own in slots) ? own : inMaster("copy", masterPath(name));
   }
 
-  /** Whether the ranks' elements together are the slot. If it is not divided, each rank has all of it. */
+  /** Whether the ranks' parts make up the slot; otherwise each rank has the whole slot. */
   #isDivided(name: string): boolean {
     const slot = this.#keptAt(name);
     const total = this.#elements.reduce((sum, slots) => sum + (slots[slot] ?? 0), 0);

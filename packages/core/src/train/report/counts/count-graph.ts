@@ -18,8 +18,8 @@ export interface CountGraph {
 
 /**
  * Computes the graph in f32 throughout and outputs a histogram for each group of values instead of results. A value
- * that would underflow or overflow in the half is thus counted at its true size. Values are counted as soon as enough
- * have been collected, and then dropped.
+ * that would underflow or overflow in the half dtype is thus counted at its true size. Values are counted as soon as
+ * enough have been collected, and then dropped.
  */
 export function countGraph(graph: Graph): CountGraph {
   return new Counting(unrollScans(graph)).run();
@@ -78,7 +78,7 @@ class Counting {
     const size = elementCount(value.shape, "precisionReport");
     const tensor = Tensor.of(this.#copy.counterpart(value));
     if (size <= LONGEST) {
-      // Of rank 1 at least, so that rows can be concatenated directly.
+      // Scalars get one axis, so that rows can be concatenated directly.
       this.#join(group, value.shape.length === 0 ? reshape(tensor, [1]) : tensor, size);
       return;
     }

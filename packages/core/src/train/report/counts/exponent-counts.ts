@@ -35,7 +35,7 @@ const FIRST_EXPONENT = -127;
 const LAST_EXPONENT = 127;
 const EXPONENTS = LAST_EXPONENT - FIRST_EXPONENT + 1;
 
-/** Indices in a row of counts after the exponents: 0 or not finite, finite, NaN. */
+/** A row of counts has one bin per exponent, then three more, at these indices: zero or non-finite; finite; NaN. */
 const ZERO_OR_NOT_FINITE = EXPONENTS;
 const FINITE = EXPONENTS + 1;
 const NOT_A_NUMBER = EXPONENTS + 2;
@@ -82,7 +82,7 @@ export function splitVectors(tensor: Tensor): readonly Tensor[] {
 /** Counts a float vector [n]. */
 export function countExponents(vector: Tensor): CountedTensor {
   const magnitude = abs(cast(vector, "f32"));
-  // Comparisons with NaN are false, so this tests for both.
+  // Comparisons with NaN are false, so this also excludes NaN.
   const finite = lessOrEqual(magnitude, LARGEST_F32);
   // Non-finite values and zeros are counted in the lowest exponent; their numbers are subtracted again.
   const safe = where(finite, magnitude, 0);

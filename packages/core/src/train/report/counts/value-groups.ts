@@ -42,7 +42,7 @@ function movesOnly(op: Op): boolean {
   return moves !== undefined && moves !== "looks-up";
 }
 
-/** The group of every float value that is counted: once, and again where it is rounded to a half. */
+/** The group of every float value that is counted: once, and again where it is rounded to a half dtype. */
 export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
   const groups = new Map<Value, ValueGroup>();
   const makers = producers(graph);
@@ -50,7 +50,7 @@ export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
   const isWeight = new Set<Value>();
   for (const { name, value } of graph.outputs) {
     const maker = makers.get(value);
-    // A gradient computed in a half is widened for the update.
+    // A gradient computed in a half dtype is widened for the update.
     const held = maker !== undefined && isNode(maker, "Cast") ? (maker.inputs[0] as Value) : value;
     if (name.startsWith(WEIGHTS)) {
       const copy = (readers.get(held) ?? []).find((node) => node.op === "Cast" && isHalf(outputDType(node)));
@@ -84,7 +84,7 @@ export function valueGroups(graph: Graph): ReadonlyMap<Value, ValueGroup> {
 
 const outputDType = (node: AnyNode) => node.outputs[0]?.dtype ?? "f32";
 
-/** Whether the node rounds an f32 value to a half. */
+/** Whether the node rounds an f32 value to a half dtype. */
 function isRounding(node: AnyNode, isWeight: ReadonlySet<Value>): boolean {
   const [from] = node.inputs;
   return from?.dtype === "f32" && isHalf(outputDType(node)) && !isWeight.has(from);

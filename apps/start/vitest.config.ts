@@ -1,0 +1,3 @@
+import { preset } from "@mp/build/vitest";
+
+export default preset();

@@ -1,0 +1,69 @@
+import { type AnyNode, type Graph, isNode, type Key, Tensor, traceInto, type Value } from "@mp/graph";
+import { currentBuilder, inlineReplacing, type TracedGraph, withoutLines } from "@mp/graph/internal";
+import { type ProductPlan, planProducts } from "./plan-products.js";
+import { type Quantization, quantizedProduct } from "./quantized-product.js";
+import type { Recipe } from "./recipe.js";
+
+/** What a recipe's products depend on besides the recipe. */
+export interface RecipeContext {
+  /** The stream of random numbers for stochastic rounding. */
+  readonly key?: Key | undefined;
+  /** With delayed scaling, the factors of the products of each parameter: f32 [3], of input, weight and gradient. */
+  readonly encodes?: readonly (readonly [parameter: Tensor, factors: Tensor])[] | undefined;
+}
+
+/**
+ * Replaces the products of a traced function, also in bodies of loops, by products of quantized operands with gradients
+ * of their own. Apply it after casts are decided and before differentiation.
+ */
+export function quantizeProducts<R>(
+  traced: TracedGraph<R>,
+  { recipe, key, encodes }: RecipeContext & { readonly recipe: Recipe },
+): TracedGraph<R> {
+  const plan = planProducts(traced.graph, recipe);
+  const own = traced.graph.inputs.length - traced.captured.length;
+  /** The factors of a weight that is a parameter of the enclosing trace. */
+  const factorsOf = (weight: Value | undefined): Tensor | undefined => {
+    const at = traced.graph.inputs.findIndex(({ value }) => value === weight) - own;
+    const parameter = traced.captured[at];
+    return encodes?.find(([of]) => Tensor.valueIn(of, currentBuilder("recipe"), "recipe") === parameter)?.[1];
+  };
+  const known = new Map([...plan].map(([node, { weight }]) => [node, factorsOf(weight)]));
+  const { graph, captured } = withoutLines(() =>
+    replaceProducts(traced.graph, plan, (node) => ({ recipe, key, encodes: known.get(node) })),
+  );
+  return { ...traced, graph, captured: [...traced.captured, ...captured] };
+}
+
+/** The new graph may read further values of the enclosing trace: the counter of random numbers. */
+function replaceProducts(
+  { inputs, outputs, ...rest }: Graph,
+  plan: ProductPlan,
+  quantizationOf: (node: AnyNode) => Quantization,
+): Pick<TracedGraph<unknown>, "graph" | "captured"> {
+  const declared = inputs.map(({ name, role, value }) => ({ name, role, type: value }));
+  const { graph, captured } = traceInto(declared, (given) =>
+    inlineReplacing({ inputs, outputs, ...rest }, given, (node, operands) => {
+      const roles = plan.get(node)?.roles;
+      if (roles !== undefined) return [quantizedProduct(node, operands, roles, quantizationOf(node))];
+      return isNode(node, "Scan")
+        ? replaceLoop(node as AnyNode & { op: "Scan" }, operands, plan, quantizationOf)
+        : undefined;
+    }),
+  );
+  const named = graph.outputs.map(({ value }, index) => ({ name: outputs[index]?.name ?? "", value }));
+  return { graph: { ...graph, outputs: named }, captured };
+}
+
+function replaceLoop(
+  { attributes }: AnyNode & { readonly op: "Scan" },
+  operands: readonly Tensor[],
+  plan: ProductPlan,
+  quantizationOf: (node: AnyNode) => Quantization,
+): readonly Tensor[] {
+  const { graph: body, captured } = replaceProducts(attributes.body, plan, quantizationOf);
+  const builder = currentBuilder("scan");
+  const given = [...operands, ...captured.map((value) => Tensor.of(value))];
+  const values = given.map((each) => Tensor.valueIn(each, builder, "scan"));
+  return builder.emit("Scan", values, { ...attributes, body }).map((value) => Tensor.of(value));
+}
