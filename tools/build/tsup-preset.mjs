@@ -7,8 +7,11 @@ export const preset = (/** @type {Record<string, string>} */ entry, { typeLibrar
   format: /** @type {const} */ (["esm"]),
   target: "node20",
   // For a program whose `target` is older than a type that we use, names the library that declares the type.
-  dts:
-    declarations && typeLibrary !== "" ? { banner: `/// <reference lib="${typeLibrary}" />` } : declarations,
+  dts: declarations && {
+    ...(typeLibrary !== "" && { banner: `/// <reference lib="${typeLibrary}" />` }),
+    // `npm run check -- types` checks; without it declarations take half of the time and are the same.
+    compilerOptions: { noCheck: true },
+  },
   sourcemap: true,
   clean: declarations ? true : ["!**/*.d.ts"],
   // Imports that package.json resolves where the program runs: another file in Node than in a browser.
