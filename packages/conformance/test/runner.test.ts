@@ -193,7 +193,7 @@ describe("the suite", () => {
         "random": "12 of 12",
         "ranks": "23 of 30",
         "rare": "251 of 251",
-        "recipe": "12 of 12",
+        "recipe": "13 of 13",
         "reduce": "81 of 81",
         "remat": "1 of 1",
         "repeat": "21 of 21",

@@ -1,5 +1,6 @@
 /** Engines that quantize wrongly, each as a library did. */
 import { decode, encode, type HostTensor, tensor } from "@mp/graph";
+import { commitsAsBound, committing } from "./committing.js";
 import { afterwards, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -20,7 +21,7 @@ const fault = (
   fault: string,
   kernels: Parameters<typeof oracleWithKernels>[0],
   named: readonly string[],
-  consequences: WrongBackend["consequences"] = [/\/step$/],
+  consequences: WrongBackend["consequences"] = [/\/step$/, /^recipe\/delayed\//],
 ): WrongBackend => ({
   fault,
   factory: () => oracleWithKernels(kernels),
@@ -59,4 +60,13 @@ export const recipeFaults: readonly WrongBackend[] = [
     },
     codes("mxfp4", "nvfp4"),
   ),
+  {
+    fault: "the history of magnitudes moves though the step is skipped",
+    factory: () =>
+      committing({
+        commits: (binding, applied) => binding.slot.startsWith("recipe") || commitsAsBound(binding, applied),
+      }),
+    axes: ["recipe"],
+    named: ["recipe/delayed/history-and-scales-of-200-steps"],
+  },
 ];

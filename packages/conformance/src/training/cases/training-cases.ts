@@ -1,6 +1,7 @@
 import type { ConformanceCase } from "../../conformance-case.js";
 import { autocastCases } from "./autocast.js";
 import { customGradientCases } from "./custom-gradient.js";
+import { delayedScalingCases } from "./delayed-scaling.js";
 import { trainingDeterminismCases } from "./determinism.js";
 import { finiteStepCases } from "./finite-steps.js";
 import { lateCounterCases } from "./late-counters.js";
@@ -39,6 +40,7 @@ export const trainingCases: readonly ConformanceCase[] = [
   ...shardCases,
   ...objectiveCases,
   ...recipeCases,
+  ...delayedScalingCases,
   ...recomputeCases,
   ...runCases,
   ...resumeCases,
