@@ -128,3 +128,8 @@ export function rebuildTree<T, L, M>(like: T, isLeaf: LeafTest<L>, leaves: reado
   if (next !== leaves.length) throw new Error("internal: too many leaves for the tree");
   return tree;
 }
+
+/** Whether a path (names joined by `/`) is `of` or lies below it; "" is above all. */
+export function isWithin(path: string, of: string): boolean {
+  return of === "" || path === of || path.startsWith(`${of}/`);
+}

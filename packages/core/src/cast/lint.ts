@@ -11,11 +11,11 @@ import {
   producers,
   type Value,
 } from "@mp/graph";
-import { deepNodes, meantInstead } from "@mp/graph/internal";
+import { deepNodes, isWithin, meantInstead } from "@mp/graph/internal";
 import { findActivatedTwice } from "./activated-twice.js";
 import { beyondRange, constantLoss, vanishes } from "./constants.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
-import { type CastingPolicy, type CastingPolicyChanges, isWithin } from "./policy.js";
+import type { CastingPolicy, CastingPolicyChanges } from "./policy.js";
 import { findStoredInHalf, padding } from "./sites.js";
 
 /**

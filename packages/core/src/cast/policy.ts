@@ -16,6 +16,7 @@ import {
   CAST_CATEGORIES,
   checkOptions,
   dtypeHint,
+  isWithin,
   longNames,
   meantInstead,
   type OptionNames,
@@ -166,11 +167,6 @@ export function lowDType(policy: CastingPolicy): HalfDType | undefined {
 /** Whether parameters and arithmetic use the same half dtype, so that the op lists do not apply. */
 export function isPure(policy: CastingPolicy): boolean {
   return lowDType(policy) === policy.parameters;
-}
-
-/** Whether a scope path is `of` or lies below it. */
-export function isWithin(scope: string, of: string): boolean {
-  return of === "" || scope === of || scope.startsWith(`${of}/`);
 }
 
 /** The override that applies to an op at a scope path, if any. */

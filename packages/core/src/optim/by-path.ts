@@ -1,6 +1,6 @@
 /** Combines groups of parameters, each with an optimizer of its own, into one optimizer. */
 import { isTensor, leavesOf, mapTree, type Tensor, type TensorTree } from "@mp/graph";
-import { invalid, keyProblem, namesInstead, partOf, shown } from "@mp/graph/internal";
+import { invalid, isWithin, keyProblem, namesInstead, partOf, shown } from "@mp/graph/internal";
 import { checkUpdate } from "./check-update.js";
 import {
   DEFAULT_GROUP,
@@ -159,8 +159,7 @@ function readGroup(rule: PathRule, index: number): Group {
       `paths of ${group} must be names joined by single slashes, such as "encoder/layer0", or a function, got ${shown(paths)}`,
     );
   }
-  const isIn: ParameterTest = (path) =>
-    scopes.some((scope) => path === scope || path.startsWith(`${scope}/`));
+  const isIn: ParameterTest = (path) => scopes.some((scope) => isWithin(path, scope));
   return { group, optimizer, paths: scopes, isIn, title: `${group} ${scopes.join(" ")}` };
 }
 

@@ -2,7 +2,7 @@
 import { checks, type OptionTable, type OptionValues, readOptions, withDefault } from "@mp/graph/internal";
 import type { DelayedScaling } from "../quantize/delayed-scaling.js";
 import { PLACES, type PlaceOptions, type Recipe, recipe } from "../quantize/recipe.js";
-import type { QuantizationRule, ScaleRule } from "../quantize/rule.js";
+import { epsilonCheck, type QuantizationRule, type ScaleRule } from "../quantize/rule.js";
 import { float32, type Precision } from "./presets.js";
 
 /** A precision with one recipe for all steps. */
@@ -30,10 +30,7 @@ const FLOAT8 = {
   gradient: withDefault("f8e5m2", checks.oneOf("f8e5m2", "f8e4m3")),
   powerOfTwo: withDefault(false, checks.truth),
   scaling: checks.optional(checks.object),
-  epsilon: withDefault(
-    1e-12,
-    checks.claim("a number ≥ 0", (value) => typeof value === "number" && value >= 0),
-  ),
+  epsilon: withDefault(1e-12, epsilonCheck),
   ...PLACES,
 } satisfies OptionTable<Float8Options>;
 

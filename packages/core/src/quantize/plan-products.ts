@@ -11,6 +11,7 @@ import {
   PRODUCT_OPS,
   type Value,
 } from "@mp/graph";
+import { isWithin } from "@mp/graph/internal";
 import type { OperandRole, Recipe } from "./recipe.js";
 
 /** The decision on a product: the roles of its first two operands if it is quantized, and the reason. */
@@ -124,12 +125,8 @@ function ruling(
   { scopes }: Recipe,
   scope: string,
 ): readonly [path: string | undefined, isChosen: boolean | undefined] {
-  const paths = Object.keys(scopes).filter(
-    (path) => path === "" || scope === path || scope.startsWith(`${path}/`),
-  );
-  const longest = paths.reduce<string | undefined>(
-    (best, path) => (best === undefined || path.length > best.length ? path : best),
-    undefined,
-  );
+  const [longest] = Object.keys(scopes)
+    .filter((path) => isWithin(scope, path))
+    .sort((a, b) => b.length - a.length);
   return [longest, longest === undefined ? undefined : scopes[longest]];
 }

@@ -1,5 +1,6 @@
 /** How a tensor is quantized: the names and defaults of all options. */
 import {
+  type Check,
   checks,
   invalid,
   type OptionTable,
@@ -71,6 +72,11 @@ const SCALE = {
   powerOfTwo: withDefault(false, checks.truth),
 } satisfies OptionTable<ScaleRule>;
 
+export const epsilonCheck: Check = checks.claim(
+  "a number ≥ 0 in f32's range",
+  (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
+);
+
 const RULE = {
   format: checks.oneOf(...ELEMENT_FORMATS),
   granularity: withDefault("tensor", checks.oneOf(...Object.keys(granularities))),
@@ -78,13 +84,7 @@ const RULE = {
   saturate: withDefault(true, checks.truth),
   rounding: withDefault("nearest", checks.oneOf("nearest", "stochastic")),
   margin: withDefault(0, checks.integer(0, 64)),
-  epsilon: withDefault(
-    0,
-    checks.claim(
-      "a number ≥ 0",
-      (value) => typeof value === "number" && value >= 0 && Number.isFinite(Math.fround(value)),
-    ),
-  ),
+  epsilon: withDefault(0, epsilonCheck),
 } satisfies OptionTable<QuantizationRule>;
 
 /** Checks a rule and fills in the defaults. @throws MP_INVALID_ARGUMENT for options that do not fit together */

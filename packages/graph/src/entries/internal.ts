@@ -74,5 +74,5 @@ export {
 export { emitWidened } from "../transform/halves/widen-halves.js";
 export { castInputs, firstCulprit, instrument, type Probe, type Probes } from "../transform/instrument.js";
 export { Storages } from "../transform/liveness.js";
-export { DEEPEST_TREE, keyProblem } from "../tree.js";
+export { DEEPEST_TREE, isWithin, keyProblem } from "../tree.js";
 export { arrayClassOf, classNameOf } from "../typed-array.js";
