@@ -43,10 +43,7 @@ export function listForSchedule(schedule: readonly OrderedNode[]): readonly List
   const { inputs, firstUse } = edges(schedule);
   const earliestFirst = inputs.map((places) => [...places].reverse());
 
-  /**
-   * Whether a walk from `root`, after all nodes before `start` have run, runs the schedule from `start` to `root`
-   * exactly.
-   */
+  /** Whether a walk from `root` runs exactly the nodes from `start` to `root`, in order; those before have run. */
   const isStretch = (start: number, root: number): boolean => {
     let next = start;
     depthFirst(earliestFirst, start)(root, (node) => node === next && next++ >= 0);

@@ -13,7 +13,7 @@ interface Kept {
 /** Number of hexadecimal digits of the digest at the start of a file. */
 const DIGITS = 64;
 
-/** Reads a kept value; undefined if the file is missing or damaged, or its value is for another `of`. */
+/** Reads a kept value; undefined if the file is missing or damaged, or its value holds for other circumstances. */
 export function readValue(path: string, of: string): unknown {
   try {
     const file = readFileSync(path);

@@ -29,12 +29,12 @@ export interface Convolution {
 
 const isVolume = ({ image }: Convolution): boolean => image.length === 3;
 
-/** How the kernel pads; "BEFORE" pads the image with zeros before it, and crops the image's gradient. */
+/** The kernel's padding. "BEFORE": another node pads the image with zeros, or crops the image's gradient. */
 type Padding = "VALID" | "SAME" | "EXPLICIT" | "BEFORE";
 
 /**
- * Chooses the padding. Only the forward Conv2D may use "EXPLICIT". Gradients with explicit pads do not use oneDNN and
- * accumulate in the half dtype, 3-D kernels have no explicit pads, and with depthwise kernels shape inference crashes.
+ * Chooses the padding. Only the forward Conv2D may use "EXPLICIT". With explicit pads, gradients accumulate in the half
+ * dtype, without oneDNN; shape inference of depthwise kernels crashes; 3-D kernels do not have them.
  */
 function choosePadding(of: Convolution, isForward: boolean): Padding {
   const { before, after, image, kernel, strides, dilations } = of;

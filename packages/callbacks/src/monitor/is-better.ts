@@ -52,7 +52,7 @@ export interface ReadMonitor {
 /** Whether a value is better than the best so far. NaN and infinities never are. */
 export type IsBetter = (value: number, best: number | undefined) => boolean;
 
-/** Makes the comparison by `mode`. @throws MP_INVALID_ARGUMENT without `mode`, unless it is for a loss */
+/** Makes the comparison by `mode`. @throws MP_INVALID_ARGUMENT without `mode`, unless the monitor is a loss */
 export function betterBy(owner: string, { monitor, mode, minDelta }: ReadMonitor): IsBetter {
   if (mode === undefined && !/(^|\/)loss$/.test(monitor)) {
     throw invalid(

@@ -19,7 +19,7 @@ function ablationKinds<O extends AblatedOptions>(options: O): readonly Kind<O>[]
   ];
 }
 
-/** Runs `--ablation`: trains in float32, with every technique, and with all but each, and prints a table. */
+/** Runs `--ablation`: trains in float32, with all techniques, and without each in turn; prints a table. */
 export function ablate<O extends AblatedOptions>(table: KindTable<O>): Promise<void> {
   return trainKinds(table, "ablation", ablationKinds(table.options));
 }

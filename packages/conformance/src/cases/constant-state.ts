@@ -20,7 +20,7 @@ const WEIGHTS = ["kernel", "mean", "gain", "bias"];
 
 const window = { strides: [1, 1], pads: [1, 1, 1, 1], dilations: [1, 1], group: 1 };
 
-/** A convolution, a normalization by constants and a sum with the image, as engines fold them in served models. */
+/** A convolution, a normalization by constants and a sum with the image: engines fold these in served models. */
 const normalize = (images: number): Graph =>
   buildGraph({
     inputs: {

@@ -292,7 +292,7 @@ const optionalVerbs: readonly ConformanceCase[] = [
   }),
 ];
 
-/** Returns x · x, so that both are alive at the end. */
+/** Returns x · x, so that x and the result are both alive at the end. */
 function wide(size: number): Graph {
   return buildGraph({
     inputs: { x: valueType("f32", size, size) },

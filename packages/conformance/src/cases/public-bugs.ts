@@ -16,7 +16,7 @@ import { sampleGraph } from "./kinds/op-cases.js";
 
 const INFINITE = Number.POSITIVE_INFINITY;
 
-/** NaNs whose payload carries into the exponent or the sign if a cast rounds by adding to the bits, and infinities. */
+/** Bits of infinities, and of NaNs that lose their exponent or sign if a cast rounds by adding to the bits. */
 const PAYLOADS = [
   0x7fff8c22, 0x7f800001, 0xff800001, 0x7f80ffff, 0xffffffff, 0x7fffffff, 0x7f800000, 0xff800000,
 ];

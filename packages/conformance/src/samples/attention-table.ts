@@ -45,7 +45,7 @@ const emptyRow = [1, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1];
 
 type Sizes = readonly [time: number, keys: number, size: number, valueSize: number];
 
-/** Sizes with each one long in turn, and sizes with three of them long. */
+/** Sizes of which one is long, each in turn, and sizes of which three are long. */
 const LONG: readonly ((length: number) => Sizes)[] = [
   (n) => [2, n, 3, 2],
   (n) => [n, 3, 2, 2],

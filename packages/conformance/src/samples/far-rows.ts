@@ -75,10 +75,10 @@ const BEYOND: Rows = [
   fill(9, 2 ** -13),
 ];
 
-/** The largest number of bf16, and a number that makes its sum round to infinity. */
+/** The largest number of bf16, and the smallest that makes it infinite when added. */
 const [LARGEST, TIE] = [floatFormats.bf16.maxFinite, 2 ** 119];
 
-/** Numbers whose sum is finite in f32; rounded to bf16, it is infinite or just below. */
+/** Numbers whose sum is finite in f32, and in bf16 is infinite or the largest number. */
 const BEYOND_BF16: Rows = [
   [LARGEST, TIE],
   [LARGEST, TIE / 2],
@@ -103,7 +103,7 @@ export const farCumSum: RareRow<"CumSum"> = farRow(["f16", "bf16"], (dtype) =>
   ),
 );
 
-/** Sums at the end of bf16, and one that bf16 rounds, as rows and the weights of their numbers. */
+/** Rows with weights of 1: their sums are at the end of bf16, or are rounded in it. */
 const sums = [...BEYOND_BF16, [256, 1]].map((row) => [row, fill(row.length, 1)] as const);
 
 /** Pairs of factors: [1, n] and [n, 1], or [5, n] and [n, 3]. */
@@ -163,7 +163,7 @@ const FILTERED: readonly (readonly [Rows[number], Rows[number]])[] = [
   [[60000, 60000, 60000], [1, 1]],
 ]; // biome-ignore format: one pair a line
 
-/** Lines, images and volumes, without a bias and in f16 with one that brings sums back into the range. */
+/** Lines, images and volumes; in f16 each also with a bias, which brings sums back into the range. */
 export const farConv = <K extends "Conv" | "ConvTranspose">(isTransposed: boolean): RareRow<K> =>
   farRow(["f16", "bf16"], (dtype) =>
     [1, 2, 3].flatMap((rank) => {
@@ -267,7 +267,7 @@ const RANGES: readonly (readonly [to: DType, low: number, high: number])[] = [
   ["u8", -0.75, 255.875],
 ];
 
-/** Casts to integers up to the f32 numbers that are nearest to the ends of their range. */
+/** Casts of extreme numbers; a cast to an integer dtype has only numbers within its range. */
 export const farCast: RareRow<"Cast"> = farRow(HALVES_TOO, (dtype) => {
   const { maxFinite } = floatFormats[dtype as ComputeDType];
   const numbers = [...farValues(dtype as ComputeDType), ...NEAREST];

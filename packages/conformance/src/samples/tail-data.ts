@@ -74,13 +74,13 @@ export function setElements(given: HostTensor, value: number, ...places: readonl
   return { ...given, data } as HostTensor;
 }
 
-/** `countUp` with NaN first and an infinity last in floats, which a move by products would spread. */
+/** Counts up; floats begin with NaN and end with an infinity, which a move by products would spread. */
 export function movable(dtype: DType, shape: Shape, offset = 0): HostTensor {
   const given = countUp(dtype, shape, offset);
   if (!isComputeFloat(dtype)) return given;
   return setElements(setElements(given, Number.NaN, 0), Number.POSITIVE_INFINITY, given.data.length - 1);
 }
 
-/** Whether a vector of the length ends in NaN; some lengths of every remainder do. */
+/** Whether a vector of this length ends in NaN: with some lengths of each remainder of 8 and of 16, it does. */
 export const endsInNan = (dtype: DType, length: number): boolean =>
   isComputeFloat(dtype) && length > 35 && length < 60;

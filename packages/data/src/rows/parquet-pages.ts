@@ -165,8 +165,8 @@ function checkLevels(bytes: Uint8Array, deepest: number, values: number): void {
 }
 
 /**
- * Checks runs of Parquet's hybrid encoding (run lengths and bit packing): they have at most `values` values, and the
- * padding of the last group of eight. @returns the number of values
+ * Checks that runs of Parquet's hybrid encoding (run lengths and bit packing) have at most `values` values. A packed
+ * run may end in padding, up to 7 values more. @returns the number of values
  */
 function checkRuns(bytes: Uint8Array, width: number, values: number): number {
   if (width > 32) throw new Error(`a page has indices of ${width} bits`);

@@ -13,7 +13,7 @@ type Read = (value: unknown, place: RowPlace) => unknown;
 
 interface Part {
   readonly name: string;
-  /** Has the decoder's name. */
+  /** The element of the schema, renamed for the decoder. */
   readonly element: SchemaElement;
   readonly read: Read;
 }
@@ -33,14 +33,14 @@ export interface Leaf {
   readonly width: number;
 }
 
-/** What surrounds a part of a column; `leaves` are those found so far. */
+/** Surroundings of a part of a column; `leaves` are those found so far. */
 interface Outer extends Pick<Leaf, "definition" | "repetition"> {
   readonly keepsBig: boolean;
   readonly leaves: Leaf[];
 }
 
 /**
- * How annotations are read. The decoder reads those of timestamps, integers, UUIDs and f16 without this
+ * The decoder's names of annotations. It reads those of timestamps, integers, UUIDs and f16 without this
  * table. Values with other annotations are converted in this file, or stay as they are stored.
  */
 const READ_AS: Readonly<Record<string, SchemaElement["converted_type"]>> = {
@@ -123,7 +123,7 @@ function takeAnnotation(element: SchemaElement): string {
   return found;
 }
 
-/** Reads an object, or a list, which maps are too: of objects of a key and a value. */
+/** Reads an object or a list; a map is a list of objects with a key and a value. */
 function readGroup({ element, children }: SchemaTree, inner: Outer): Read {
   const isList = READ_AS[takeAnnotation(element)] === "LIST";
   const [list, ...rest] = children as [SchemaTree, ...SchemaTree[]];

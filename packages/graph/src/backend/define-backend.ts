@@ -76,7 +76,7 @@ type OwnHooks = Pick<
   "name" | "manifest" | "adopt" | "emulationAdvice" | "heldBytes" | "close"
 >;
 
-/** `defineBackend` for this package's own backends, which may count the uses of storages themselves (`Ownership`). */
+/** Makes a backend as `defineBackend` does. With `results`, the caller may count the uses of storages itself. */
 export function openBackend<T, S>(
   hooks: OwnHooks & Pick<BackendHooks<T, S>, "compile" | "states"> & { readonly results?: Ownership },
   storages: Storages<T>,

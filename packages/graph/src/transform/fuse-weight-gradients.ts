@@ -12,7 +12,7 @@ const MIN_TERMS = 4;
 const MAX_GROWTH = 0.05;
 const NEGLIGIBLE_BYTES = 2 ** 16;
 
-/** One term of a sum: the transpose of `left` times `right`, or the sum over the rows of `right` if there is no `left`. */
+/** One term of a sum: `left`, transposed, times `right`; without `left`, the sum over the rows of `right`. */
 interface Term {
   readonly value: Value;
   /** Terms of equal `kind` are summed together, by concatenating their rows. */

@@ -1,6 +1,6 @@
 import { WorkQueue } from "@mp/graph/internal";
 
-/** The last character of a decoded text whose last character is incomplete. */
+/** The character in which a decoded text ends while its last character is incomplete. */
 const HALF = "\uFFFD";
 
 /**

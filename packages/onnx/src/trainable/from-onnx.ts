@@ -127,7 +127,7 @@ async function decode(
   return invalid(`takes the path of a file or its bytes, got ${arrayClassOf(given) ?? typeof given}`);
 }
 
-/** Whether this package wrote the node. Its Constants are not initializers that a tool has folded. */
+/** Whether this package wrote the node. If so, a Constant is not an initializer that a tool has folded. */
 const isOurs = ({ metadata }: OnnxNode): boolean =>
   metadata[HELPER_KEY] !== undefined || originFromMetadata(metadata) !== undefined;
 

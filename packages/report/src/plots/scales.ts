@@ -90,7 +90,7 @@ const NAME = 9;
 
 const axisPosition = (scale: number): number => Math.min(24.5, Math.max(-0.5, Math.log2(scale)));
 
-/** Whether a name is drawn left of its rule: `shouldBe`, if there is room. */
+/** Whether a name is drawn left of its rule; if both sides have room, `shouldBe` decides. */
 function isNamedLeft(scale: number, shouldBe: boolean): boolean {
   const k = axisPosition(scale);
   return k >= NAME && (k > 24 - NAME || shouldBe);

@@ -66,7 +66,7 @@ export const feedTree = (tree: unknown, name: string): Readonly<Record<string, H
 /** Names of the fed trees that hold samples; other fed trees are parts of the state or numbers. */
 const SAMPLES: readonly string[] = ["batch", "data"];
 
-/** Traces `body` over a state and fed trees into a graph that is cleaned up and scheduled. */
+/** Traces `body` over a state and over fed trees; cleans up and schedules the graph. */
 export function traceProgram(
   inputs: ProgramInputs,
   body: (state: TensorTree, fed: Readonly<Record<string, TensorTree>>) => ProgramResult,

@@ -16,8 +16,8 @@ const isNarrow = (dtype: DType): dtype is "f16" | "f8e4m3" | "f8e5m2" =>
   dtype === "f16" || dtype === "f8e4m3" || dtype === "f8e5m2";
 
 /**
- * For each tensor of a state that is stored in a narrow dtype, the fraction of elements that are nonzero and below
- * the dtype's normal range before rounding; f32 scalars by name.
+ * Fractions of elements that are nonzero and, before rounding, below the normal range: an f32 scalar for each tensor of
+ * the state in a narrow dtype.
  */
 export function sharesBelowRange(state: TensorTree): TensorTree {
   const builder = currentBuilder("update");
@@ -34,7 +34,7 @@ export function sharesBelowRange(state: TensorTree): TensorTree {
   }) as TensorTree;
 }
 
-/** Fraction of elements that are nonzero and below the normal range of a dtype, f32 scalar. */
+/** Fraction of elements that are nonzero and below the dtype's normal range, an f32 scalar. */
 export function shareBelow(x: Tensor, dtype: FloatDType): Tensor {
   const size = abs(cast(x, "f32"));
   const isBelow = and(greater(size, 0), less(size, floatFormats[dtype].minNormal));

@@ -43,7 +43,7 @@ const chain = (steps: readonly Step[], tag: string): Graph =>
     },
   });
 
-/** Positions in a list that a cache key may leave out if it covers only the beginning, the end or a part of it. */
+/** Positions in a list; a cache key that covers only the beginning, the end or a part of the list misses some. */
 const placesIn = (length: number): readonly number[] => [0, 1, 7, 8, 16, 32, length - 2, length - 1];
 
 const LONG = 40;
