@@ -2,7 +2,7 @@ import { cpus } from "node:os";
 import { MpError } from "@mp/graph";
 import { ABI } from "./abi-table.js";
 import { cells } from "./bindings.js";
-import { checkLauncher } from "./launcher.js";
+import { checkLauncher } from "./check-launcher.js";
 import { checkCode, libraryVersion, type MpiLibrary, openLibrary } from "./library.js";
 import { locateLibrary } from "./locate.js";
 import { MpiRanks } from "./mpi-ranks.js";

@@ -1,6 +1,6 @@
 import { failure } from "@mp/wheels/scratch";
 import { expect, it } from "vitest";
-import { checkLauncher } from "./launcher.js";
+import { checkLauncher } from "./check-launcher.js";
 
 it("a rank that is alone although the launcher started more is of another MPI", async () => {
   for (const [name, value] of [
