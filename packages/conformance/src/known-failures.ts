@@ -1,6 +1,6 @@
 import type { ConformanceCase } from "./conformance-case.js";
 
-/** Why a case fails on a backend. The list is public, in the backend's package. */
+/** The reason why a case fails on a backend. The list is public, in the backend's package. */
 export interface KnownFailure {
   readonly reason: string;
   /** Pattern that the failure's message must match, so that the entry does not hide another fault. */

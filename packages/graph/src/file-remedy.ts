@@ -1,4 +1,4 @@
-/** What helps where the system refuses a file or folder, by its error code. */
+/** Remedies where the system refuses a file or folder, by its error code. */
 const REMEDIES: Readonly<Record<string, string>> = {
   EACCES: "give this process the right to it, or name another place",
   EPERM: "give this process the right to it, or name another place",

@@ -89,7 +89,7 @@ function listChildren(
   throw invalid(`${where}: a tree holds tensors, arrays and plain objects, got ${shown(tree)}`);
 }
 
-/** Why a key cannot be part of a name: two leaves would share the name, or a file or engine could not hold it. */
+/** Finds why a key cannot be part of a name: two leaves would share it, or a file or engine could not hold it. */
 export function keyProblem(key: string): string | undefined {
   if (key === "") return "is empty";
   if (key.includes("/")) return "contains a slash";

@@ -14,7 +14,7 @@ export class TransientError extends Error {
   }
 }
 
-/** Why and for how long a download waits. */
+/** The reason for which a download waits, and for how long. */
 export interface Pause {
   readonly ms: number;
   readonly because: string;

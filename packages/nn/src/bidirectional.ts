@@ -5,7 +5,7 @@ import type { Layer } from "./layer.js";
 /** The parameters of the layer for each direction. */
 export type BidirectionalParameters<P> = { readonly forward: P; readonly backward: P };
 
-/** A sequence, and where to begin with it in each direction; by default with zeros. */
+/** A sequence, and the state from which each direction begins, by default zeros. */
 export interface BidirectionalSequence<I> {
   /** [time, batch, inputs] */
   readonly x: Tensor;

@@ -1,7 +1,7 @@
 import type { HostTensor, Key, Tensor, Tree } from "@mp/core";
 import type { MapLeaves } from "@mp/core/graph";
 
-/** What a layer takes besides parameters and data; a loss passes its own `context`. */
+/** The third argument of a layer, after parameters and data; a loss passes its own `context`. */
 export interface LayerContext {
   /** Whether dropout is active. */
   readonly training: boolean;

@@ -17,7 +17,7 @@ import { mismatch } from "./errors.js";
 import { weighedMean } from "./loss-weight.js";
 import { anything, reduction } from "./option-kinds.js";
 
-/** How a loss combines its elements, and how much each element counts. */
+/** Options for the way a loss combines its elements, and for how much each counts. */
 export interface ReductionOptions {
   /** `mean` over all elements (default) and `sum` give an f32 scalar; `none` keeps the operands' shape. */
   readonly reduction?: LossReduction;

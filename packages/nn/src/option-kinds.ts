@@ -28,7 +28,7 @@ export function integers(least: number, ...lengths: readonly number[]): checks.C
   });
 }
 
-/** How a loss combines its elements: mean, sum or none. */
+/** Accepts the ways in which a loss combines its elements: mean, sum or none. */
 export const reduction: checks.Check = checks.claim(
   "mean, sum or none",
   (value) => value === "mean" || value === "sum" || value === "none",

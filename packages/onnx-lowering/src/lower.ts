@@ -183,7 +183,7 @@ function namesBy(
   return new Map(own.map(({ name }, index) => [name, written[index]?.name ?? name]));
 }
 
-/** Anchors are used if ORT's own order needs more than this times the memory. An anchor costs 0.25 µs per step. */
+/** Memory of ORT's own order, in multiples of the schedule's, above which anchors are used (0.25 µs each a step). */
 const PEAK_ALLOWANCE = 1.02;
 
 interface Plan {

@@ -2,7 +2,7 @@ import type { HostTensor, ValueType } from "@mp/graph";
 import type { Target } from "./lowerings/target.js";
 import { lengthen, shorten, shortType } from "./webgpu/short-integers.js";
 
-/** How a device's session stores a graph's inputs and outputs. */
+/** Storage of a graph's inputs and outputs in a device's session. */
 export interface Storage {
   readonly storedType: (type: ValueType) => ValueType;
   /** Converts a tensor for a session. @throws MP_OUT_OF_RANGE for a number that the stored type does not hold */
@@ -19,6 +19,6 @@ const asTheyAre: Storage = {
 
 const inShortIntegers: Storage = { storedType: shortType, stored: shorten, read: lengthen };
 
-/** How an engine stores values. i64 is stored as i32 on WebGPU and on engines that compute i64 in 32 bits. */
+/** Storage of values in an engine: i64 is i32 on WebGPU and on engines that compute i64 in 32 bits. */
 export const storageOf = ({ device, differences }: Pick<Target, "device" | "differences">): Storage =>
   device === "webgpu" || differences?.hasShortIntegers ? inShortIntegers : asTheyAre;

@@ -30,7 +30,7 @@ const TYPE_ATTRIBUTES: ReadonlySet<string> = new Set(["to", "dtype", "output_dat
 /** The substituted integer type of each value that has one, by value name. */
 type SmallIntegers = ReadonlyMap<string, SmallInteger>;
 
-/** For each substituted integer type, how many values it has and whether they may be negative. */
+/** Number of values of each substituted integer type, and whether they may be negative. */
 const ranges: Readonly<Record<SmallInteger, { readonly size: number; readonly isSigned: boolean }>> = {
   INT8: { size: 2 ** 8, isSigned: true },
   INT16: { size: 2 ** 16, isSigned: true },

@@ -14,7 +14,7 @@ import type {
 } from "./proto/onnx_pb.js";
 import { TensorProto_DataLocation } from "./proto/onnx_pb.js";
 
-/** Where a tensor's data lies: `length` bytes from `offset` in the file `location` beside the model. */
+/** The place of a tensor's data: `length` bytes from `offset` in the file `location` beside the model. */
 export interface DataPlace {
   /** A path below the model's folder, with slashes. */
   readonly location: string;

@@ -6,7 +6,7 @@ import { findSubstitute, type ReadAs, type SubstitutedType } from "./read-as.js"
 
 type Numbers = readonly number[] | readonly bigint[];
 
-/** For each type, the field in which a message stores its numbers, and the array class of its raw bytes. */
+/** The field in which a message stores the numbers of each type, and the array class of the raw bytes. */
 const stored = {
   DOUBLE: ["doubleData", Float64Array],
   INT8: ["int32Data", Int8Array],

@@ -12,7 +12,7 @@ export function fromStart(indices: Term, size: number | Shape, writer: ScopeWrit
   return isNegative.select(indices.add(sizes), indices);
 }
 
-/** For each position of a shape, its coordinate along `axis`, i32. */
+/** The coordinate of each position of a shape along `axis`, i32. */
 export function coordinate(shape: Shape, axis: number, writer: ScopeWriter): Term {
   const size = shape[axis] ?? 1;
   const places = Int32Array.from({ length: size }, (_, place) => place);

@@ -41,9 +41,9 @@ const scatterExtreme =
   };
 
 /**
- * Multiplies by segment products, because the engine has no scatter that multiplies. A segment is the block
- * of the result at one coordinate. Strides turn coordinates into the index of the segment; they are looked up
- * in a table by coordinate, which fails for an index out of range.
+ * Multiplies by segment products, because the engine has no scatter that multiplies. A segment is the block of the
+ * result at one coordinate. The index of a segment is a sum of strides · coordinates. Each term is looked up in a
+ * table, which fails for a coordinate out of range.
  */
 function scatterMul({ data, places, updates }: Scatter, writer: ScopeWriter): Term {
   const { dtype, shape } = data;
@@ -95,7 +95,7 @@ const scatterElements: Lowering<"ScatterElements"> = (node, [whole, indices, upd
   return [reductions[reduction](scatter, writer).reshape(resultAt(node).shape)];
 };
 
-/** Scatters without a reduction in the elements' dtype (f8 as f16), and with a reduction in f32. */
+/** Scatters in the elements' dtype (f8 as f16) if nothing is combined, else in f32. */
 function byReduction<K extends ScatterOp & Op>(lowering: Lowering<K>): Lowering<K> {
   const [moving, combining] = [throughF16(lowering), inF32(lowering)];
   return (node, operands, writer) => {

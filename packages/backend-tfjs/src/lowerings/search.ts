@@ -19,7 +19,7 @@ function search(op: ArgOp, x: Term, node: GraphNode<ArgOp>, writer: ScopeWriter)
   return found.reshape(resultAt(node).shape);
 }
 
-/** For floats, finds the first element that equals the extreme or is NaN; any NaN makes the extreme NaN. */
+/** Finds, for floats, the first element that equals the extreme or is NaN; any NaN makes the extreme NaN. */
 function argReduce(op: ArgOp, extreme: "Max" | "Min"): Lowering<ArgOp> {
   return inF32((node, [x], writer) => {
     if (!isFloat(x.dtype)) return [search(op, x, node, writer)];

@@ -4,7 +4,7 @@ import type { Emitter } from "../stablehlo/emitter.js";
 import { type Operand, range, rankOf, shapeOf } from "../stablehlo/operand.js";
 import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 
-/** A batch of matrices without the batch axes along which it repeats, and the indices of the other axes. */
+/** A batch of matrices, which lacks the batch axes along which they repeat, and the indices of its axes. */
 interface Matrices {
   readonly value: Operand;
   /** For each batch axis of the product, its index in `value`; undefined if the matrices repeat along it. */

@@ -43,7 +43,7 @@ const tile: Lowering<"Tile"> = (emitter, node, [x]) => {
 
 type PadMode = OpAttributes["Pad"]["mode"];
 
-/** For each mode, makes the `size` elements that pad x before or after an axis. */
+/** Makes the `size` elements that pad x at one end of an axis, by mode. */
 const padding: Readonly<
   Record<
     Exclude<PadMode, "constant">,

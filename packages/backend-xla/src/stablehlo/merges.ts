@@ -14,7 +14,7 @@ export type Trait = "constant" | "zero" | "negative zero" | "shifted" | "scaled"
 
 type Merged = Extract<BinaryOperation, "add" | "subtract" | "multiply" | "divide">;
 
-/** For each operation, the trait of its result if an operand is constant, and the trait it always has. */
+/** Traits of each operation's result: one if an operand is constant, and one that it always has. */
 const traitsOf: Readonly<Record<Merged, readonly [ofConstants: Trait, own?: Trait]>> = {
   add: ["shifted"],
   subtract: ["shifted"],

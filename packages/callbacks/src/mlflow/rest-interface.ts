@@ -23,7 +23,7 @@ export interface RestInterface {
   call(path: string, body: object): Promise<Readonly<Record<string, unknown>>>;
 }
 
-/** How to reach the server, and whom to tell that it does not answer. */
+/** The server and the way to call it, and a function that hears of failures. */
 export interface RestOptions {
   readonly uri: string;
   readonly headers: Readonly<Record<string, string>>;

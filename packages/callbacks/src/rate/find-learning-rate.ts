@@ -28,7 +28,7 @@ export interface LearningRateRange {
   readonly losses: readonly number[];
 }
 
-/** What the test needs of a trainer with one loss. */
+/** The part of a trainer with one loss that the test needs. */
 export interface TestedTrainer<B> {
   rates(): Promise<RatesByGroup>;
   setRates(rates: RatesByGroup): Promise<void>;
@@ -48,7 +48,7 @@ const OPTIONS = {
   ),
   divergence: withDefault(4, positive),
 };
-/** The first losses say little, and the smoothed one of the last step may be a jump. */
+/** Numbers of steps left out: the first losses say little, and the last smoothed loss may be a jump. */
 const [SKIPPED_FIRST, SKIPPED_LAST] = [10, 1];
 
 /**

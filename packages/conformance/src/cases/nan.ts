@@ -90,7 +90,7 @@ function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
 const reductions = (Object.keys(folds) as ReduceOp[]).filter((op) => folds[op] === reduce);
 const PAIRED = 6;
 
-/** NaN at every position with an infinity at every other one: as rows of a matrix, and as separate vectors. */
+/** NaN at each position and an infinity at each of the others: as rows of a matrix, and as separate vectors. */
 function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-beside-infinity`, () => {
     const builder = new GraphBuilder();

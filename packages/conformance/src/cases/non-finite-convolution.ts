@@ -43,7 +43,7 @@ const CONVOLVED: readonly Convolved[] = [
 ];
 
 /**
- * Where an operand of ones has an infinity or NaN (negative positions count from the end), and the number that fills
+ * Positions of an infinity or NaN in an operand of ones (negative ones count from the end), and the number that fills
  * the other operand. An engine must not leave out a term because one factor is 0.
  */
 const NON_FINITE = [

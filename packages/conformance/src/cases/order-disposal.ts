@@ -38,7 +38,7 @@ class Watched<T> {
   }
 }
 
-/** @throws unless, after a disposal, all calls that it had to wait for settle within one event-loop turn */
+/** @throws unless all calls that a disposal had to await have ended one turn of the event loop later */
 async function expectEnded(watched: Watched<unknown>, what: string): Promise<void> {
   await turn();
   const { length } = watched.promises;
@@ -159,8 +159,8 @@ const twice: readonly ConformanceCase[] = Object.entries(ENDS).map(([name, ends]
 );
 
 /**
- * Checks a call that was in progress when its backend was disposed of. A backend may choose what happens to it, but
- * it must settle, with a right result or with MP_DISPOSED.
+ * Checks a call that was in progress when its backend was disposed of. A backend may give it a right result or
+ * MP_DISPOSED, but must settle it.
  */
 async function ended<T>(what: string, call: Promise<T>, check: (value: T) => void): Promise<void> {
   let value: T;

@@ -94,7 +94,7 @@ function pairs<N extends number | bigint>(
   return [values.flatMap((a) => others.map(() => a)), values.flatMap(() => others)];
 }
 
-/** All pairs of extremes in one vector, and vectors of one extreme, long enough for wide registers, with a scalar. */
+/** All pairs of extremes in one vector, and pairs of a scalar and a vector of one extreme that fills wide registers. */
 function extremes<K extends Op>(
   dtype: DType,
   attributes: OpAttributes[K],

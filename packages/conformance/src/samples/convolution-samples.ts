@@ -59,7 +59,7 @@ const VOLUMES: readonly Convolved[] = [
   { x: [1, 4, 4, 3, 5], w: [4, 2, 2, 2, 2], group: 2, dilations: [2, 1, 3] },
 ];
 
-/** Images that would be smaller than the kernel without pads, or pads that contain whole windows. */
+/** Images that only their pads make as large as the kernel, and pads that contain whole windows. */
 const OVERHANGING: readonly Convolved[] = [
   { x: [1, 2, 2, 2], w: [3, 2, 5, 4], pads: [2, 1, 2, 1] },
   { x: [2, 1, 1, 3], w: [2, 1, 3, 3], pads: [1, 2, 1, 2] },

@@ -16,7 +16,7 @@ export interface GradientSample {
   readonly isTwice?: boolean;
 }
 
-/** Why an op has no gradient cases: its result is not a float, it is piecewise constant, or it has no operands. */
+/** Reason that an op has no gradient cases: a result that is no float or piecewise constant, or no operands. */
 export interface NoGradient {
   readonly none: string;
 }

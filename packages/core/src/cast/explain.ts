@@ -89,7 +89,7 @@ function lintRecipe({ name }: Recipe, nodes: readonly CastExplanation[]): readon
   return [{ rule: "recipe-unused", severity: "warning", node: "recipe", scope: "", message, remedy }];
 }
 
-/** The plan for a loop's body under a policy that casts nothing in it. */
+/** The plan for a loop's body in which the policy casts nothing. */
 function loopPlan(node: AnyNode, { policy, options }: CastPlan): CastPlan | undefined {
   return isNode(node, "Scan") ? planCasts(node.attributes.body, policy, options) : undefined;
 }

@@ -120,7 +120,7 @@ export function castsBody({ origin }: AnyNode): boolean {
   return origin.castSettled === undefined;
 }
 
-/** The dtype of a scan's carry, whatever its initial value has: a pure policy's half dtype, else the traced dtype. */
+/** The dtype of a scan's carry, whatever its initial value's: a pure policy's half dtype, else the traced dtype. */
 export function carrierDType(value: Value, policy: CastingPolicy): ComputeDType | undefined {
   if (!isComputeFloat(value.dtype)) return undefined;
   return isPure(policy) ? (lowDType(policy) ?? value.dtype) : value.dtype;

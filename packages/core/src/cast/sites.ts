@@ -177,7 +177,7 @@ const LIST_RULE: Readonly<Record<CastCategory, CastRule>> = {
   fixed: "as written",
 };
 
-/** Why the backend does not compute an op in this half dtype: the manifest's reason, or a missing kernel. */
+/** The reason why the backend does not compute an op in this half dtype: the manifest's, or a missing kernel. */
 function missingKernel(manifest: BackendManifest, op: Op, low: HalfDType): string | undefined {
   const support = manifest.ops[op];
   const reason = unsupportedReason(support);

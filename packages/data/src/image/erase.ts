@@ -1,7 +1,7 @@
 import type { RandomStream } from "../random.js";
 import type { ImageShape } from "./move-pixels.js";
 
-/** Shares of the image, proportions, and the number of tries to fit a rectangle into it, of torchvision. */
+/** torchvision's limits of a rectangle: share of the image, proportions, and number of tries to fit it in. */
 const [LEAST_SHARE, MOST_SHARE, NARROWEST, WIDEST, TRIES] = [0.02, 0.33, 0.3, 3.3, 10];
 
 export interface Rectangle {

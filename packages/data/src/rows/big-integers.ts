@@ -20,7 +20,7 @@ export function parseWhole(text: string): number | bigint | undefined {
   return text.length > MOST_DIGITS ? undefined : BigInt(text.trim().replace("+", ""));
 }
 
-/** Makes a number of a whole number, if it is exact. */
+/** Converts a BigInt to a number that is exact; otherwise keeps or refuses it. */
 export function exactWhole(
   value: bigint,
   column: string,

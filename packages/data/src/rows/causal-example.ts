@@ -18,7 +18,7 @@ export interface CausalExample {
 /** Target that the loss ignores, as in PyTorch. */
 export const IGNORED = -100;
 
-/** What to do with examples longer than a row: `refuse` throws, `truncate` cuts the end, `drop` leaves them out. */
+/** Treatment of examples longer than a row: `refuse` throws, `truncate` cuts the end, `drop` leaves them out. */
 export type TooLong = "refuse" | "truncate" | "drop";
 export const tooLongCheck: Check = optional(oneOf("refuse", "truncate", "drop"));
 

@@ -24,7 +24,7 @@ interface CallWithResiduals<A, Y, R> extends Call<A, Y> {
   readonly residuals: R;
 }
 
-/** For each input, a tree of cotangents in the input's structure; undefined or null means no cotangent. */
+/** Trees of cotangents, one for each input and in its structure; undefined or null means no cotangent. */
 type CotangentsOf<A extends readonly unknown[]> = {
   readonly [K in keyof A]: MapLeaves<A[K], Tensor, Cotangent> | undefined | null;
 };

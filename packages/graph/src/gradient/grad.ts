@@ -58,8 +58,8 @@ type Returned = Tensor | readonly [loss: Tensor, aux: unknown];
 
 /**
  * Returns a function that computes `fn`'s value and its gradients with respect to its first argument, a tree of
- * floating tensors. Works inside any trace and can be nested. Tensors that `fn` closes over and its other arguments are
- * constants. A leaf that the loss does not depend on gets zeros.
+ * floating tensors. Works inside any trace and can be nested. The other arguments and the tensors that `fn` closes over
+ * are constants. A leaf gets zeros if the loss does not depend on it.
  * @throws MP_SHAPE_MISMATCH for a loss that is not a scalar, MP_DTYPE_MISMATCH for a loss or leaf that is not floating,
  *   MP_NOT_DIFFERENTIABLE for an op without a gradient between leaf and loss
  */

@@ -81,7 +81,7 @@ function mapWindows<T>(axis: AxisWindow, ceilMode: boolean, of: (at: number) => 
   return Array.from({ length: countOutputs(axis, ceilMode) }, (_, at) => of(at));
 }
 
-/** For each axis and each of its windows, the indices of the taps that are inside the axis. */
+/** Indices of the taps that are inside the axis, for each axis and each of its windows. */
 export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonly (readonly number[])[])[] {
   return axisWindows(spatial, window).map((axis) =>
     mapWindows(axis, window.ceilMode, (at) => {
@@ -91,7 +91,7 @@ export function tapsOf(spatial: Shape, window: PoolingWindow): readonly (readonl
   );
 }
 
-/** For each axis and each of its windows, the number of taps that AveragePool divides by. */
+/** Number of taps that AveragePool divides by, for each axis and each of its windows. */
 export function tapCounts(
   spatial: Shape,
   window: PoolingWindow & { readonly countIncludePad: boolean },

@@ -47,7 +47,7 @@ function expectKnown(values: ReadonlyMap<Value, Operand>, value: Value): Operand
   return operand;
 }
 
-/** For each value, the index of the last node that reads it; for the graph's outputs, an index beyond all nodes. */
+/** Index of the last node that reads each value; for the graph's outputs, an index beyond all nodes. */
 function lastUses(graph: Graph): ReadonlyMap<Value, number> {
   const last = new Map<Value, number>();
   graph.nodes.forEach((node, index) => {

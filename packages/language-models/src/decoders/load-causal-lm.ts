@@ -74,7 +74,7 @@ function namingSource<T>(path: string, read: () => T): T {
   }
 }
 
-/** How to store each leaf. Quantizes linear layers one by one, so that only one at a time is in f32. */
+/** Makes the function that stores a leaf. Linear layers are quantized one by one: only one at a time is in f32. */
 function storing(base: "f32" | "bf16" | Quantization, { linearLayers }: CausalLm): Store {
   if (base === "f32" || base === "bf16") return storeFloats;
   const layers = linearLayers.filter(({ isHead }) => !isHead);

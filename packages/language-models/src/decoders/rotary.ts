@@ -28,7 +28,7 @@ export interface RotaryConfig {
 
 const DEFAULT_THETA = 10_000;
 
-/** Before transformers 5, `rope_theta` is outside this object; the oldest files call `rope_type` `type`. */
+/** Fields of all types. Before transformers 5, `rope_theta` is outside; the oldest files call `rope_type` `type`. */
 const COMMON: FieldTable = {
   rope_type: optional(checks.text),
   type: optional(checks.text),

@@ -27,7 +27,7 @@ export interface RenderedChat {
   readonly spans: readonly (readonly [start: number, end: number])[];
 }
 
-/** What `python/render.py` answers: a text, the index of an answer that cannot be found, or a problem. */
+/** An answer of `python/render.py`: a text, the index of an answer that cannot be found, or a problem. */
 type Answer =
   | RenderedChat
   | { readonly changed: number }

@@ -31,7 +31,7 @@ export interface EncodedChat {
 /** Ids of the special tokens that `tokenizer_config.json` names. */
 export type SpecialIds = Readonly<Partial<Record<"bos" | "eos" | "pad" | "unk", number>>>;
 
-/** What the files in a tokenizer's folder contain. */
+/** Contents of the files in a tokenizer's folder. */
 export interface TokenizerParts {
   readonly file: string;
   readonly library: LibraryTokenizer;

@@ -1,4 +1,4 @@
-/** Where in a model a linear layer is, and its sizes. */
+/** The place of a linear layer in a model, and its sizes. */
 export interface LinearPlace {
   /** The layer's path in the tree of parameters: `model/layers/0/self_attn/q_proj`. */
   readonly path: string;

@@ -82,7 +82,7 @@ const OPTIONS = {
 export const lora = <I, O = Tensor>(model: AdaptableModel<I, O>, options: LoraOptions = {}): Lora<I, O> =>
   loraBeside(model, options, NOTHING_SAVED);
 
-/** Makes a checkpoint of adapters keep what changes their product, so that a run that resumes otherwise warns. */
+/** Notes for checkpoints the settings that change the product of adapters; a run that resumes with others warns. */
 export const noteSettings = (
   { rank, alpha, dropout, useRslora }: Required<LoraOptions>,
   adapters: NamedParameters,

@@ -20,7 +20,7 @@ const isTied = (weights: ReplaceableWeights): boolean => !weights.shapes.has(hea
 /** Whether peft's `modules_to_save` name the module of a weight, by the end of its name. */
 const isTrained = (path: string, modules: readonly string[]): boolean =>
   modules.some((name) => path.replaceAll("/", ".").endsWith(`${name}.weight`));
-/** Whether a head that had the embeddings keeps those of the base: peft trains a copy of the embeddings then. */
+/** Whether the head keeps the base's embeddings, which were also its weight: peft then trains a copy of them. */
 const keepsEmbeddings = (weights: ReplaceableWeights, { modules, shapes }: SavedWeights): boolean =>
   isTied(weights) && isTrained(weights.embeddings, modules) && !shapes.has(headWeight(weights));
 
@@ -93,7 +93,7 @@ export function layersAbove(
   return [...layers.filter(({ isHead }) => !isHead), { ...weights.head, outputs }];
 }
 
-/** The base with the weights of `adapters` in place of its own, and with a head for those of the head. */
+/** The base, with the weights that `adapters` replace. A head that shares embeddings gets a weight if it needs one. */
 export function replaceWeights(
   base: NamedParameters,
   adapters: NamedParameters,

@@ -30,7 +30,7 @@ export function quantize(data: Float32Array, shape: Shape): Int8Weight<HostTenso
   return { int8: tensor(codes, shape, "u8"), absmax: tensor(absmax, [outputs]) };
 }
 
-/** Rounds to the nearest integer, ties to even; 0 for values that are not finite, as in rows of zeros. */
+/** Rounds to the nearest integer, ties to even; 0 for NaN and infinities, to which rows of zeros lead. */
 function nearestEven(value: number): number {
   if (!Number.isFinite(value)) return 0;
   const rounded = Math.round(value);

@@ -3,7 +3,7 @@
 import type { Shape } from "@mp/core";
 import type { FloatArray, Source } from "./source.js";
 
-/** How to make a leaf from tensors of the file. `from` has their names, relative to the layer's path. */
+/** A rule that makes a leaf from tensors of the file. `from` has their names, relative to the layer's path. */
 export interface LayoutRule {
   readonly from: readonly string[];
   /** Makes the leaf from one tensor, or from two; undefined if the two have different shapes. */

@@ -44,10 +44,10 @@ const OPTIONS = {
 };
 
 /**
- * Loads weights that PyTorch or Hugging Face saved into copies of the trees in `like`. Rules for each type of
- * layer transpose kernels, and split stacked gates and projections. F16, BF16, F32 and F64 become f32, or
- * bf16 where `like` is bf16, as in a frozen base. The path is that of a `.safetensors` file, or of the index
- * of a sharded one, `model.safetensors.index.json`.
+ * Loads weights of PyTorch or Hugging Face into copies of the trees in `like`. Rules for each type of layer transpose
+ * kernels, and split stacked gates and projections. F16, BF16, F32 and F64 become f32, or bf16 where `like` is bf16, as
+ * in a frozen base. The path is that of a `.safetensors` file, or of the index of a sharded one,
+ * `model.safetensors.index.json`.
  * @throws MP_INVALID_ARGUMENT, MP_IO, MP_PARSE, MP_OUT_OF_MEMORY; MP_CHECKPOINT_MISMATCH with the report in
  *   `details.report`, for mismatches that `allow` does not name
  */

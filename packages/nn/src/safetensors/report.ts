@@ -10,7 +10,7 @@ export interface WeightMismatch {
   readonly reason: string;
 }
 
-/** What happened to each tensor of a file and each leaf of a model. */
+/** The outcome for each tensor of a file and each leaf of a model. */
 export interface WeightsReport {
   /** Leaves of the model that were loaded, each with the names of the file's tensors. */
   readonly matched: readonly { readonly path: string; readonly from: readonly string[] }[];

@@ -67,8 +67,8 @@ export type RunPart = (name: string, x: Tensor) => Tensor;
 type Named<T> = { readonly [name: string]: T };
 
 /**
- * Makes a part of others. Its parameters, and statistics if it has any, are trees with their names. `body` computes
- * the output and runs each of them once.
+ * Makes a part of named parts. Its parameters, and statistics if any, are trees with these names. `body` computes the
+ * output and runs each part once.
  */
 export function namedParts(
   parts: Named<Part>,

@@ -18,7 +18,7 @@ function sortKeys(keys: string, count: number, largest: boolean, axis: number, w
   return [values, writer.cast(places, "i32")];
 }
 
-/** For each element, in the original order, the number of distinct values that are sorted before it. */
+/** Number of distinct values that are sorted before each element, in the original order. */
 function ranks(
   [values, places]: Sorted,
   isSame: (a: string, b: string) => string,

@@ -1,7 +1,7 @@
 import { type AnyNode, type DType, decidingDType, type HalfDType, type Op } from "@mp/graph";
 import { pairKey } from "@mp/graph/backend";
 
-/** How an engine differs from ONNX Runtime, for whose kernels the lowerings are written. */
+/** Differences of an engine from ONNX Runtime, for whose kernels the lowerings are written. */
 export interface Differences {
   /** Ops whose f32 kernels lose NaN, infinities, signs of zeros, subnormals, or digits of small numbers. */
   readonly differing: ReadonlySet<Op>;

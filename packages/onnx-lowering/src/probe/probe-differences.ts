@@ -227,7 +227,7 @@ async function hasShortIntegers(run: Run): Promise<boolean> {
   return square !== 9_000_000_000_000_000_000n;
 }
 
-/** For each dtype, an f32 number just above a tie, and the value to which it must be rounded. */
+/** An f32 number just above a tie of each dtype, and the value to which it must be rounded. */
 const TIES: Readonly<Record<HalfDType | "f8e4m3" | "f8e5m2", readonly [number, number]>> = {
   f16: [1 + 2 ** -11 + 2 ** -20, 1 + 2 ** -10],
   bf16: [1 + 2 ** -8 + 2 ** -20, 1 + 2 ** -7],

@@ -11,7 +11,7 @@ const LOOP = "the WebGPU provider has no kernel of Scan: unroll the loop, as a t
 const REMAINDER =
   "the WebGPU provider has no kernel of Mod, and no exact remainder of floats can be made of others";
 
-/** For each op, the reason why it is not computed in a dtype; undefined if it is computed. */
+/** The reason why each op is not computed in a dtype; undefined if it is computed. */
 const missing: Readonly<Partial<Record<Op, (dtype: DType) => string | undefined>>> = {
   Scan: () => LOOP,
   Mod: (dtype) => (dtype === "f32" || dtype === "f16" ? REMAINDER : undefined),

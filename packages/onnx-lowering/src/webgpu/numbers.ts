@@ -4,7 +4,7 @@ import type { NodeWriter } from "@mp/onnx/write";
 import { logSoftmax } from "../lowerings/log-softmax.js";
 import type { Replacement, Replacements } from "../replacing/kernel-writer.js";
 
-/** From 2^23 on, f32 has no fractions, so adding and subtracting this number rounds smaller numbers, ties to even. */
+/** Adding and subtracting 2^23 rounds smaller numbers, ties to even, since f32 has no fractions from there on. */
 const WHOLE_FROM = 2 ** 23;
 
 const round: Replacement = ({ inputs: [x = ""], dtypes: [dtype] }, writer) => {

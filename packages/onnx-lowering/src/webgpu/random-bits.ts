@@ -141,9 +141,8 @@ function splitLimbs(word: string, u: Unsigned): Wide["limbs"] {
 }
 
 /**
- * The high word of x² + term. With the low word of x as 2^16 · a + b, it is a² + 2 · low · high + ⌊(2^17 · a
- * · b + b² + term) / 2^32⌋. The quotient is computed in steps that stay below 2^32: both b² + 2 · (2^16 - 1)
- * and a · b + 2^17 do.
+ * The high word of x² + term. With the low word of x as 2^16 · a + b, it is a² + 2 · low · high + ⌊(2^17 · a · b + b² +
+ * term) / 2^32⌋. The quotient is computed in steps whose sums, b² + 2 · (2^16 - 1) and a · b + 2^17, stay below 2^32.
  */
 function highOfSquare({ low, high, limbs: [b, a] }: Wide, term: Wide, u: Unsigned): string {
   const [t0, t1] = term.limbs;

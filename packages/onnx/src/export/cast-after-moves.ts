@@ -15,7 +15,7 @@ function movesOperands(op: Op): boolean {
 export function castAfterMoves(graph: Graph): Graph {
   const builder = new GraphBuilder();
   const copy = new GraphCopy(graph, builder);
-  /** For each f16 value that is the result of a cast, the f32 value before the cast. */
+  /** The f32 value before each cast, by the f16 value that is its result. */
   const uncast = new Map<Value, Value>();
   copy.copyInputs();
   for (const node of graph.nodes) {

@@ -54,7 +54,7 @@ export function readGraph(model: OnnxModel, options: ReadOptions = {}): ReadMode
   return { graph, parameters: Object.fromEntries(reader.parameters), initializers: reader.roles };
 }
 
-/** @throws MP_UNSUPPORTED for operator sets that are newer, or older and have operators that changed since */
+/** @throws MP_UNSUPPORTED for a model of a newer opset, or of an older one with operators that have changed since */
 export function expectVersions(model: OnnxModel): void {
   const version = model.opsets[""];
   if (version !== undefined) {

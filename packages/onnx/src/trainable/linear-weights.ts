@@ -53,7 +53,7 @@ export function linearWeights(graph: OnnxGraph, parameters: ReadonlyMap<string, 
   return { weights, products };
 }
 
-/** For each operator, the operands that are weights, and the axis of the weights that has the outputs. */
+/** Operands of each operator that are weights, and the axis of the weights that has the outputs. */
 const AXES: Readonly<Record<string, { readonly operands: readonly number[]; readonly axis: number }>> = {
   Gather: { operands: [0], axis: 1 },
   Conv: { operands: [1], axis: 0 },

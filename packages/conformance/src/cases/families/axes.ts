@@ -8,8 +8,8 @@ import { opRows, opsWith } from "../../samples/op-table.js";
 import { sampleCases } from "./sample-cases.js";
 
 /**
- * Number of samples per behavior that the seed selects for each dtype but an op's first. The first dtype has all
- * samples, and every dtype has all reductions along a single axis.
+ * Number of samples per behavior that the seed selects for a dtype. An op's first dtype has all samples, and every
+ * dtype has all reductions along a single axis.
  */
 const DRAWN = 20;
 

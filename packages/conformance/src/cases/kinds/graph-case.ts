@@ -105,7 +105,7 @@ export function graphCase(
   };
 }
 
-/** What a backend's manifest says about a graph or dtype. */
+/** Answers of a backend's manifest about a graph or dtype. */
 export interface Fit {
   readonly supports: (graph: Graph) => boolean;
   readonly flushes: (dtype: DType) => boolean;

@@ -24,7 +24,7 @@ import { type Fit, type GraphCheck, partialCase } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
-/** Where operands come from. With constants and constant slots, every other pattern has an input first. */
+/** Sources of operands. With constants and constant slots, each second pattern has an input first. */
 type Feed = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
 const PLACES: readonly Feed[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
 

@@ -107,7 +107,7 @@ const gradients = (shape: Shape, accumulate: number): Checked<NoModel> => ({
 
 type Statistic = { readonly mean: HostTensor<"f32"> };
 
-/** A model state that sums x, which the loss does not read. */
+/** A model state, the sum of x, that the loss does not read. */
 const modelState = (shape: Shape): Checked<Statistic> => ({
   shape,
   options: {

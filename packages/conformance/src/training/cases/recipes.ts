@@ -53,8 +53,8 @@ const GRID = [0.5, -1, 1.5, 2, -3, 4, 6];
 const BORDERS: Readonly<Record<number, number>> = { 11: 7, 12: 6 };
 
 /**
- * Numbers whose codes are far from every tie, so that a division may be off by some units. Blocks of 16 have magnitudes
- * of their own; one of 32 and a row are empty. Two rows end just above 7 and 6, where 448 and 6 end times a power of two.
+ * Numbers far from every tie of codes, so that a division may be off by some units. Each block of 16 has its own
+ * magnitude; one of 32 and a row are 0. Two rows end just above 7 and 6: 448 is 2^6 · 7.
  */
 function numbers(infiniteAt?: number): HostTensor<"f32"> {
   const data = Float32Array.from({ length: ROWS * COLUMNS }, (_, at) => {
@@ -75,7 +75,7 @@ const quantizedGraph = (rule: QuantizationRule): Graph =>
     return { codes: cast(codes, "f32"), ...others };
   });
 
-/** Codes must be equal. Scales may differ by what a division by the engine does. */
+/** Codes must be equal. Scales may differ by the error of an engine's division. */
 const tolerances = { codes: 0, scale: 2 ** -20, tensorScale: 2 ** -20, values: 2 ** -20 };
 
 function expectQuantized(got: Tensors, want: Tensors, what: string): void {

@@ -79,8 +79,8 @@ function isExact({ tolerance }: BackendManifest): boolean {
 }
 
 /**
- * How far two runs may drift apart, by their coarsest dtype. Where only one of them rounds up, a value differs by a
- * whole ulp.
+ * The largest drift of two runs, by their coarsest dtype. Where only one of them rounds up, a value differs by a whole
+ * ulp.
  */
 const DRIFT = { f32: 1e-3, f16: 2e-2, bf16: 8e-2 } as const;
 

@@ -19,7 +19,7 @@ const lowest: Readonly<Record<Signs, number>> = { both: 1, nonNegative: 2 };
 /** The code of 1 minus the code of 0. */
 const top: Readonly<Record<Signs, number>> = { both: 128, nonNegative: 255 };
 
-/** For each decade, the line a·c + b that gives the number of code c. In other decades, another line is higher. */
+/** The lines a·c + b, one for each decade, that give the number of code c. In other decades, another line is higher. */
 const decadeLines = (signs: Signs): readonly (readonly [a: number, b: number])[] =>
   Array.from({ length: DECADES }, (_, decade) => {
     const steps = lowest[signs] * 2 ** decade;

@@ -81,7 +81,7 @@ export interface FitResult {
   readonly ended: "steps" | "epochs" | "stopped" | "aborted";
 }
 
-/** How a call of `fit` ended: its result, or the error that it rejects with. */
+/** The end of a call of `fit`: its result, or the error that it rejects with. */
 export interface FitEnd extends Omit<FitResult, "ended"> {
   readonly ended: FitResult["ended"] | "failed";
   /** The error that was thrown; undefined unless `ended` is `failed`. */

@@ -13,7 +13,7 @@ import type { WeightsChoice } from "../weights/average.js";
 import { countBy, lossWeight, sampleCount } from "./sample-count.js";
 import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
-/** How a data set is evaluated; `T` is the type of the data's batches. */
+/** Options of the evaluation of a data set; `T` is the type of the data's batches. */
 export interface EvaluateAllOptions<M, T> extends WeightsChoice {
   /** Model state that each batch starts from, instead of the run's. */
   readonly modelState?: M;

@@ -16,7 +16,7 @@ export const flagIn = (outputs: Outputs, name: string): boolean => numberIn(outp
 export const metricsIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "metrics/");
 
-/** For each tensor of the optimizer's state, the fraction of elements below the range of its dtype. */
+/** Fractions of elements below the range of their dtype, for each tensor of the optimizer's state. */
 export const sharesIn = (outputs: Outputs): Readonly<Record<string, number>> =>
   numbersIn(outputs, "belowRange/");
 

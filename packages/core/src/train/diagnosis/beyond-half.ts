@@ -10,7 +10,7 @@ import {
 
 export type Inputs = Readonly<Record<string, RunInput>>;
 
-/** Describes the first input with such a number: `batch/x holds 1e6, above 65504, …`; undefined without one. */
+/** Describes the first input that the half cannot hold: `batch/x holds 1e6, above 65504, …`; undefined without one. */
 export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfDType): string | undefined {
   for (const name of names) {
     const number = Object.hasOwn(inputs, name) ? farthest(inputs[name] as RunInput) : 0;

@@ -16,9 +16,9 @@ export const MOST_UNCHANGED = 0.25;
 const GROWTH = 10;
 /** Smallest initial size that growth is measured against, and the size assumed for weights that began at 0. */
 const [SMALL, FROM_ZERO] = [0.1, 10];
-/** Weights may grow if the loss has decreased by more than this fraction of its first value. */
+/** Fall of the loss, as a fraction of its first value, beyond which weights may grow. */
 const FALLEN = 0.1;
-/** If the update is not finite, a learning rate of at least this is reported as the cause. */
+/** Smallest learning rate that is reported as the cause of an update that is not finite. */
 const ABSURD = 100;
 
 /** Runs a step again at a scale and finds its problem; undefined if it has none. */

@@ -18,7 +18,7 @@ import type { Inspection, Replay, RunAt } from "./replay.js";
 
 /** Largest fraction of gradients that may underflow at a scale that counts as fitting. */
 export const MOST_LOST = 0.1;
-/** At or below this fraction of underflow, the search does not try a higher scale. */
+/** Largest fraction of underflow at which the search does not try a higher scale. */
 const HARDLY_LOST = 0.01;
 /** Exponents of the lowest and highest scale tried, and of the scaler's default, which is preferred. */
 const [LOWEST, HIGHEST, USUAL] = [-100, 100, 16];

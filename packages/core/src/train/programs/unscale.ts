@@ -16,9 +16,9 @@ export interface Unscaled {
   readonly gradNorm: Tensor;
 }
 
-/** Up to this scale, squares of scaled gradients are finite in f32 as long as the unscaled norm is below 2^40. */
+/** Largest scale at which squares of scaled gradients are finite in f32 if the unscaled norm is below 2^40. */
 const LARGEST_SQUARED_SCALE = 2 ** 24;
-/** From this scale on, the square of a scaled gradient is at least as large as that of the unscaled gradient. */
+/** Smallest scale at which the square of a scaled gradient is at least that of the unscaled gradient. */
 const SMALLEST_SQUARED_SCALE = 1;
 
 /** Divides by a number that is known when the graph is built, or by a traced total. */

@@ -2,7 +2,7 @@ import { floatFormats, type HalfDType } from "@mp/graph";
 import { MOST_LOST } from "../diagnosis/find-remedies.js";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
 
-/** How a half dtype represents gradients multiplied by a scale, in fractions of the nonzero gradients. */
+/** Fractions of the nonzero gradients, multiplied by a scale, that become 0, subnormal or infinite in a half dtype. */
 export interface ScaleShare {
   /** A power of two. */
   readonly scale: number;

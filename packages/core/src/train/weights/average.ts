@@ -17,7 +17,7 @@ import { add, cast, div, equal, literal, minimum, mul, sub, where } from "@mp/gr
 import { averageFactor } from "../../optim/hyperparameter.js";
 import { biasCorrection } from "../../optim/moments.js";
 
-/** How the moving average of the weights is formed. */
+/** Options of the moving average of the weights. */
 export interface EmaOptions {
   /** The fraction of the average that a step keeps, from 0 to below 1; 0.999 averages over about 1000 steps. */
   readonly decay: number;

@@ -16,7 +16,7 @@ const pickWindow = ({ strides, pads, dilations, group }: Attributes): Attributes
   group,
 });
 
-/** For each axis, the number of elements at its end that the kernel's last position does not reach. */
+/** Numbers of elements at the end of each axis that the kernel's last position does not reach. */
 function remainders(
   image: Shape,
   kernel: Shape,

@@ -8,7 +8,7 @@ import { outputType, type ReferenceTable } from "../elements/kernel.js";
 import { type FloatStore, operand, readFloats } from "../elements/store.js";
 import { countElements } from "../elements/strided.js";
 
-/** For each window of a plane, the indices of its taps in the plane. */
+/** Indices in a plane of the taps of each of its windows. */
 function planeTaps(spatial: Shape, window: PoolingWindow): readonly (readonly number[])[] {
   return tapsOf(spatial, window).reduce<readonly (readonly number[])[]>(
     (outer, axis, index) => {

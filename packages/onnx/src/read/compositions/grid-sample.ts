@@ -97,7 +97,7 @@ function cubicWeights(t: Tensor): readonly Tensor[] {
   return [far(add(t, 1)), near(t), near(other), far(add(other, 1))];
 }
 
-/** For each interpolation mode, makes the taps along one axis for samples at positions x. */
+/** Makes the taps along one axis for samples at positions x, by interpolation mode. */
 const taps: Readonly<Record<Sampling, (x: Tensor, axis: Axis) => readonly Tap[]>> = {
   nearest: (x, axis) => {
     const at = inside(round(x), axis);

@@ -39,8 +39,8 @@ interface AxisWeights {
 }
 
 /**
- * For each coordinate transformation mode, the operand's position for the result at index `at`. Lengths are
- * integers, as in ONNX's text, ONNX Runtime and PyTorch; ONNX's reference evaluator uses scale · size.
+ * The operand's position for the result at index `at`, by coordinate transformation mode. Lengths are integers, as in
+ * ONNX's text, ONNX Runtime and PyTorch; ONNX's reference evaluator uses scale · size.
  */
 const places: Readonly<Record<Interpolation["coordinates"], (at: number, axis: ResizedAxis) => number>> = {
   half_pixel: (at, { scale }) => (at + 0.5) / scale - 0.5,

@@ -31,7 +31,7 @@ interface Target {
   readonly given: { readonly sizes?: readonly number[]; readonly scales?: readonly number[] };
 }
 
-/** For each policy that keeps the aspect ratio, the common scale of all resized axes. */
+/** The common scale of all resized axes, by the policy that keeps their aspect ratio. */
 const ratios: Readonly<Record<string, (scales: readonly number[]) => number>> = {
   not_larger: (scales) => Math.min(...scales),
   not_smaller: (scales) => Math.max(...scales),

@@ -13,7 +13,7 @@ type Operands = Readonly<Partial<Record<OperandName, Tensor>>>;
 
 const NEEDED: ReadonlySet<OperandName> = new Set<OperandName>(["X", "W", "R"]);
 
-/** For each value of the attribute `direction`, whether each direction runs in reverse. */
+/** Whether each direction runs in reverse, by the value of the attribute `direction`. */
 const DIRECTIONS: Readonly<Record<string, readonly boolean[]>> = {
   forward: [false],
   reverse: [true],

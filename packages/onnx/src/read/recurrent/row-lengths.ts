@@ -19,7 +19,7 @@ export function readLengths(reader: NodeReader, { time }: Sizes): Value | undefi
   return lengths.every((length) => length === time) ? undefined : reader.indices(PLACE);
 }
 
-/** For each step and row, whether the step is within the row's length; bool [time, batch, 1]. */
+/** Whether a step is within the row's length, for each step and row; bool [time, batch, 1]. */
 export function isWithin(lengths: Tensor, { time, batch }: Sizes): Tensor {
   const places = reshape(range(0, time), [time, 1]);
   return reshape(less(places, lengths), [time, batch, 1]);

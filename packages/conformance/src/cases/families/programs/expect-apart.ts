@@ -60,7 +60,7 @@ function feed({ manifest }: Backend, inputs: Tensors): Tensors {
 
 /**
  * Compiles the programs one after another, so that the engine's caches hold the earlier ones, and runs them in turn:
- * first when all are alive, then after every other one has been disposed of.
+ * first when all are alive, then after each second one has been disposed of.
  * @param values of slots that inputs are bound to, for the oracle
  */
 async function expectApart(
