@@ -2,11 +2,12 @@ import {
   checks,
   type DefaultedOptions,
   invalid,
+  isPlainObject,
   type OptionTable,
   readOptions,
   withDefault,
 } from "@mp/graph/internal";
-import type { DelayedScaling } from "./delayed-scaling.js";
+import { type DelayedScaling, delayedScaling } from "./delayed-scaling.js";
 import { type QuantizationRule, type ReadRule, readRule } from "./rule.js";
 
 /** What an operand of a product holds. */
@@ -43,7 +44,8 @@ export interface RecipeOptions extends PlaceOptions {
   readonly hadamard?: boolean;
   /**
    * Computes scales from the magnitudes of earlier steps. Needs tensor scaling with f32 scales. By default, a scale
-   * follows from the tensor itself. So it does always in loops, and for weights computed from several parameters.
+   * follows from the tensor itself. So it does always in loops, and for weights computed from several parameters; only
+   * there the `epsilon` of a rule counts.
    */
   readonly scaling?: DelayedScaling;
 }
@@ -63,8 +65,7 @@ export interface Recipe {
 const scopes = checks.claim(
   'an object of true or false by scope path, such as { "": true, head: false }',
   (value) =>
-    typeof value === "object" &&
-    value !== null &&
+    isPlainObject(value) &&
     Object.entries(value).every(
       ([path, isIn]) => typeof isIn === "boolean" && (path === "" || !path.split("/").includes("")),
     ),
@@ -87,18 +88,27 @@ const RECIPE = {
 
 /** Makes a recipe of your own. @throws MP_INVALID_ARGUMENT for unknown or unfit options */
 export function recipe(options: RecipeOptions): Recipe {
-  const { name, hadamard, products, scopes, scaling, ...given } = readOptions("recipe", options, RECIPE, {
+  const {
+    name,
+    hadamard,
+    products,
+    scopes,
+    scaling: delay,
+    ...given
+  } = readOptions("recipe", options, RECIPE, {
     example: '{ name: "mine", input: { format: "f8e4m3" }, … }',
   });
   const rules = Object.fromEntries(
     OPERAND_ROLES.map((role) => [role, readRule(`recipe: ${role}`, given[role])]),
   ) as Recipe["rules"];
-  const isByTensor = Object.values(rules).every(
-    ({ granularity, scale }) => granularity === "tensor" && scale.format === "f32" && !scale.powerOfTwo,
+  const scaling = delay === undefined ? undefined : delayedScaling(delay);
+  const fits = Object.values(rules).every(
+    ({ granularity, scale, margin }) =>
+      granularity === "tensor" && scale.format === "f32" && !scale.powerOfTwo && margin === 0,
   );
-  if (scaling !== undefined && !isByTensor)
+  if (scaling !== undefined && !fits)
     throw invalid(
-      "recipe: scaling is for rules by tensor with f32 scales that are no powers of two; leave it out",
+      "recipe: with scaling, rules must be by tensor, with f32 scales that are no powers of two, and without a margin; leave scaling out, or give it the margin",
     );
   const facts = { rules, hadamard, ...(scaling === undefined ? {} : { scaling }), products, scopes };
   return Object.freeze({ name, ...facts, description: `${name} ${JSON.stringify(facts)}` });
@@ -107,6 +117,7 @@ export function recipe(options: RecipeOptions): Recipe {
 /** Checks that an option is a recipe, or recipes by step. @throws MP_INVALID_ARGUMENT for anything else */
 export function checkRecipe(what: string, value: unknown): void {
   const { name, description } = (value ?? {}) as Partial<Recipe>;
-  if (typeof name === "string" && typeof description === "string") return;
-  throw invalid(`${what} must be made by recipe(…), or taken from a precision: float8().recipe`);
+  // A changed copy, which is not frozen, would have the description of the recipe that it was copied from.
+  if (Object.isFrozen(value) && typeof name === "string" && typeof description === "string") return;
+  throw invalid(`${what} must be made by recipe(…), or taken as it is from a precision: float8().recipe`);
 }

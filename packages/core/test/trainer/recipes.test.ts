@@ -227,6 +227,23 @@ describe("recipes by step", () => {
   );
 });
 
+describe("recipes that cannot hold are refused", () => {
+  const rule: QuantizationRule = { format: "f8e4m3" };
+  const rules = { name: "mine", input: rule, weight: rule, gradient: rule };
+  it.each([
+    [() => float8({ scaling: { history: 0 } as never }), "history must be"],
+    [() => float8({ scopes: [] as never }), "scopes"],
+    [() => float8({ epsilon: 1e40 }), "epsilon"],
+    [
+      () => recipe({ ...rules, input: { ...rule, margin: 1 }, scaling: delayedScaling() }),
+      "without a margin",
+    ],
+    [() => recipesByStep({ 0: { ...float8().recipe, hadamard: true } }), "must be made by recipe"],
+  ])("%s", (make, message) => {
+    expect(make).toThrow(message);
+  });
+});
+
 /** The tensors of delayed scaling in a checkpoint, by slot. */
 function scalingIn(file: Uint8Array): Readonly<Record<string, readonly number[]>> {
   const { buffer, byteOffset } = file;
