@@ -134,4 +134,5 @@ export { widenNodes } from "./transform/halves/widen-nodes.js";
 export { type LivenessOptions, type Peak, peakLiveBytes } from "./transform/liveness.js";
 // Passes
 export { prepareGraph } from "./transform/prepare.js";
+export { type EighthRounding, roundEighths } from "./transform/round-eighths.js";
 export { leavesOf, type MapLeaves, mapTree, rebuildTree, type Tree } from "./tree.js";

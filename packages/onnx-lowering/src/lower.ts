@@ -74,7 +74,7 @@ export function lowerGraph(graph: Graph, device: Target, fixed: ReadonlySet<stri
   );
   const emulated = emulateHalves(widened, target.emulated, (made, { name }) => sources.set(made, name));
   const rules = rulesFor(target);
-  const closed = rules.prepare(emulated);
+  const closed = rules.prepare(emulated, (made, { name }) => sources.set(made, sources.get(name) ?? name));
   const producerOf = findProducers(closed);
   const written = writeGraph(closed, {
     origins: false,

@@ -3,6 +3,7 @@ import {
   DTYPES,
   type DType,
   type FloatDType,
+  floatFormats,
   formatType,
   type Graph,
   GraphBuilder,
@@ -14,7 +15,7 @@ import { EXACT } from "../compare/allowance.js";
 import { compareTensors } from "../compare/compare-tensors.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { flush, hostData, specialValues } from "../host-data.js";
+import { flush, hostData, specialValues, toNumbers } from "../host-data.js";
 import type { RandomSource } from "../random-source.js";
 import { allPatterns, conversionAllowance, convert, ties } from "../samples/rounding.js";
 import { graphCase, runGraph } from "./kinds/graph-case.js";
@@ -155,6 +156,40 @@ const named: readonly ConformanceCase[] = [
   ),
 ];
 
+/** Every value and tie with its neighbors, random numbers of the format's exponents, and any bits. */
+function roundedNumbers(to: "f8e4m3" | "f8e5m2", random: RandomSource): HostTensor {
+  const { minExponent, maxExponent, fractionBits } = floatFormats[to];
+  const patterns = Uint32Array.from({ length: 40_000 }, (_, index) => {
+    const bits = random.integer(0, 2 ** 32 - 1);
+    const exponent = random.integer(minExponent - fractionBits - 2, maxExponent + 1) + 127;
+    return index % 2 === 0 ? bits : (bits & 0x807fffff) | (exponent << 23);
+  });
+  const special = [0, -0, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  return tensor(
+    Float32Array.from([...special, ...toNumbers(ties(to)), ...new Float32Array(patterns.buffer)]),
+  );
+}
+
+/** Casts to f8 and back in one graph, which an engine may round by other means than its casts. */
+const thereAndBack: readonly ConformanceCase[] = (["f8e4m3", "f8e5m2"] as const).flatMap((to) =>
+  ["and-back", "and-back-saturated"].map((claim) =>
+    graphCase(`cast/f32-to-${to}/${claim}`, ({ random }) => {
+      const numbers = roundedNumbers(to, random);
+      const builder = new GraphBuilder();
+      const x = builder.input("x", numbers, "batch");
+      const { maxFinite: max } = floatFormats[to];
+      const given = claim === "and-back" ? x : builder.emitOne("Clip", [x], { min: -max, max });
+      const codes = builder.emitOne("Cast", [given], { to });
+      return {
+        graph: builder.finish({ y: builder.emitOne("Cast", [codes], { to: "f32" }) }),
+        inputs: { x: numbers },
+        allowance: () => EXACT,
+        describe: () => `a pair of casts to ${to} and back`,
+      };
+    }),
+  ),
+);
+
 /** The numbers of a list that an integer dtype can hold. */
 function held(to: DType, numbers: readonly number[]): readonly number[] {
   const range: Readonly<Partial<Record<DType, readonly [number, number]>>> = {
@@ -262,6 +297,7 @@ function isEighth(dtype: DType): boolean {
 export const castCases: readonly ConformanceCase[] = [
   ...everyPattern,
   ...everyTie,
+  ...thereAndBack,
   ...named,
   ...others,
   ...roundedOnce,

@@ -1,4 +1,4 @@
-import { type AnyNode, type DType, decidingDType, type HalfDType, type Op } from "@mp/graph";
+import { type AnyNode, decidingDType, type HalfDType, type Op } from "@mp/graph";
 import { pairKey } from "@mp/graph/backend";
 
 /** Differences of an engine from ONNX Runtime, for whose kernels the lowerings are written. */
@@ -15,8 +15,6 @@ export interface Differences {
   readonly unrounded: readonly HalfDType[];
   /** Native half dtypes whose subnormals the engine's casts turn into 0. */
   readonly flushed: readonly HalfDType[];
-  /** f8 dtypes to which the engine's casts round wrongly; they are refused. */
-  readonly refused: readonly DType[];
 }
 
 /** Facts about an engine that lowering needs. */
