@@ -4,16 +4,15 @@ import {
   abs,
   add,
   cast,
+  clip,
   div,
   floor,
   less,
-  literal,
   mul,
   randomUniform,
   round,
   stochasticallyRounded,
   sub,
-  where,
 } from "@mp/graph/ops";
 
 export const ELEMENT_FORMATS = ["f8e4m3", "f8e5m2", "e2m1"] as const;
@@ -38,11 +37,8 @@ const eighth = (dtype: "f8e4m3" | "f8e5m2"): Element => ({
   stochastic: (x, key) => stochasticallyRounded(x, key, dtype),
 });
 
-/** The distance between neighbors of e2m1's grid 0, ½, 1, 1½, 2, 3, 4, 6 around x. */
-function gridStep(x: Tensor): Tensor {
-  const size = abs(x);
-  return where(less(size, 2), literal(0.5), where(less(size, 4), literal(1), 2));
-}
+/** The distance between neighbors of e2m1's grid 0, ½, 1, 1½, 2, 3, 4, 6 around x: ⌊|x| / 2⌋ from ½ to 2. */
+const gridStep = (x: Tensor): Tensor => clip(floor(mul(abs(x), 0.5)), { min: 0.5, max: 2 });
 
 export const elementFormats: Readonly<Record<ElementFormat, Element>> = {
   f8e4m3: eighth("f8e4m3"),

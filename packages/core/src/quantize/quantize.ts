@@ -73,11 +73,10 @@ export function quantizeBlocks(
   const split = blocks.split(x);
   const found = blocks.reduce(abs(split));
   const amax = rule.epsilon === 0 ? found : maximum(found, rule.epsilon);
-  const { encode, isCovering, scale, tensorScale } =
+  const { encode, scale, tensorScale } =
     given === undefined ? scaleMakers[rule.scale.format](amax, rule) : givenScale(given, amax);
   const scaled = mul(split, encode);
-  const isWithin = isCovering && rule.rounding === "nearest";
-  const placed = rule.saturate && !isWithin ? clip(scaled, { min: -maxFinite, max: maxFinite }) : scaled;
+  const placed = rule.saturate ? clip(scaled, { min: -maxFinite, max: maxFinite }) : scaled;
   if (rule.rounding === "stochastic" && !isKey(key))
     throw invalid("quantize: stochastic rounding draws numbers: give it a key, such as key(42)");
   const codes =

@@ -25,8 +25,6 @@ export interface Scales {
   readonly scale: Tensor;
   /** The scale of the whole tensor, by which `scale` was divided; only for `f8e4m3`. */
   readonly tensorScale?: Tensor;
-  /** Whether `encode` leads no finite number beyond the format's range. */
-  readonly isCovering: boolean;
 }
 
 type ScaleMaker = (amax: Tensor, rule: ReadRule) => Scales;
@@ -43,7 +41,7 @@ function f32Scales(amax: Tensor, rule: ReadRule): Scales {
   const quotient = div(elementFormats[rule.format].maxFinite * 2 ** -rule.margin, amax);
   const exact = unlessZero(amax, rule, quotient);
   const encode = rule.scale.powerOfTwo ? floorPowerOfTwo(exact) : exact;
-  return { encode, scale: reciprocal(encode), isCovering: true };
+  return { encode, scale: reciprocal(encode) };
 }
 
 /** Where the power of two may be above amax, it is that of amax / 2, so that it is finite and amax is not rounded. */
@@ -64,13 +62,11 @@ const e8m0Roundings: Readonly<
 function e8m0Scales(amax: Tensor, rule: ReadRule): Scales {
   const { rounding } = rule.scale;
   const exact = e8m0Roundings[rounding](rule.margin === 0 ? amax : mul(amax, 2 ** rule.margin), rule.format);
-  const isCovering = rounding === "ceil" || rounding === "rceil";
-  if (rule.epsilon >= SAFE_AMAX) return { encode: reciprocal(exact), scale: exact, isCovering };
+  if (rule.epsilon >= SAFE_AMAX) return { encode: reciprocal(exact), scale: exact };
   // The format ends at 2^-127, whose reciprocal is finite even where an engine takes 2^-127 for 0.
   return {
     encode: minimum(reciprocal(exact), 2 ** 127),
     scale: where(equal(amax, 0), 1, maximum(exact, 2 ** -127)),
-    isCovering,
   };
 }
 
@@ -83,14 +79,13 @@ function f8e4m3Scales(amax: Tensor, rule: ReadRule): Scales {
   const quotient = clip(mul(amax, mul(encodeTensor, Math.fround(1 / most))), { max: maxFinite });
   const scale = cast(cast(quotient, "f8e4m3"), "f32");
   const encode = minimum(reciprocal(mul(scale, tensorScale)), largest);
-  return { encode, scale, tensorScale, isCovering: false };
+  return { encode, scale, tensorScale };
 }
 
 /** Scales by a factor that was known before; saturation must not hide a number that is not finite. */
 export const givenScale = (encode: Tensor, amax: Tensor): Scales => ({
   encode,
   scale: add(reciprocal(encode), mul(amax, 0)),
-  isCovering: false,
 });
 
 export const scaleMakers: Readonly<Record<(typeof SCALE_FORMATS)[number], ScaleMaker>> = {

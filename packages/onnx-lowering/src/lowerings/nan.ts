@@ -5,6 +5,7 @@
 import { type ArgOp, floatFormats, type GraphNode, isComputeFloat, isNode, type ScatterOp } from "@mp/graph";
 import { int, type NodeWriter, string } from "@mp/onnx/write";
 import { inF32 } from "./in-f32.js";
+import type { ProducerOf } from "./lower-node.js";
 import { sort } from "./operators.js";
 import { at, type OwnLowering, operandType, type Standard } from "./own-lowering.js";
 
@@ -57,6 +58,19 @@ export const extremeKeepingNaN: OwnLowering<Extreme> = (node, operands, writer, 
     : at(standard(operands), 0);
   return [writer.one("Where", [anyNaN, writer.scalar(Number.NaN, dtype), reduced])];
 };
+
+/** Makes the largest of some magnitudes NaN where any of them is, and only there their sum is. */
+export const largestMagnitude =
+  (producerOf: ProducerOf): OwnLowering<"ReduceMax"> =>
+  (node, operands, writer, standard) => {
+    const { axes, keepdims } = node.attributes;
+    const { dtype } = operandType(node);
+    if (dtype !== "f32" || axes.length === 0 || producerOf(operandType(node))?.op !== "Abs") return undefined;
+    const attributes = { keepdims: int(keepdims ? 1 : 0) };
+    const sum = writer.one("ReduceSum", [at(operands, 0), writer.ints(axes)], attributes);
+    const parts = [writer.one("IsNaN", [sum]), writer.scalar(Number.NaN, dtype), at(standard(operands), 0)];
+    return [writer.one("Where", parts)];
+  };
 
 /** Makes the result of a max or min scatter NaN where the data or an update is NaN. */
 export const scatterKeepingNaN: OwnLowering<ScatterOp> = (node, operands, writer, standard) => {

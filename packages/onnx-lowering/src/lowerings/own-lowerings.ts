@@ -10,7 +10,13 @@ import { lossLowerings } from "./loss.js";
 import type { Surroundings } from "./lower-node.js";
 import { matrixLowerings } from "./matrix.js";
 import { movementLowerings } from "./movement.js";
-import { extremeKeepingNaN, scatterKeepingNaN, searchFindingNaN, topKOrderingNaN } from "./nan.js";
+import {
+  extremeKeepingNaN,
+  largestMagnitude,
+  scatterKeepingNaN,
+  searchFindingNaN,
+  topKOrderingNaN,
+} from "./nan.js";
 import { at, firstApplicable, type OwnLowering, type OwnLowerings, operandType } from "./own-lowering.js";
 import { poolingLowerings } from "./pooling.js";
 import { scatterInOrder } from "./scatter-in-order.js";
@@ -28,7 +34,10 @@ const oneHot: OwnLowering<"OneHot"> = (node, operands, writer, standard) => {
 /** Drops the barrier, because the engine runs nodes in the given order and merges no equal nodes across it. */
 const barrier: OwnLowering<"Barrier"> = (_node, [x = ""]) => [x];
 
-export function ownLowerings(target: Target, { constantOf, unswapped, fixed }: Surroundings): OwnLowerings {
+export function ownLowerings(
+  target: Target,
+  { constantOf, producerOf, unswapped, fixed }: Surroundings,
+): OwnLowerings {
   const division = guardDivision(constantOf);
   return {
     ...unaryLowerings(target),
@@ -42,7 +51,7 @@ export function ownLowerings(target: Target, { constantOf, unswapped, fixed }: S
     ...convolutionLowerings(target),
     ReduceSum: foldInHalves,
     ReduceProd: foldInHalves,
-    ReduceMax: firstApplicable(extremeOfWideIntegers, extremeKeepingNaN),
+    ReduceMax: firstApplicable(extremeOfWideIntegers, largestMagnitude(producerOf), extremeKeepingNaN),
     ReduceMin: firstApplicable(extremeOfWideIntegers, extremeKeepingNaN),
     ReduceLogSumExp: extremeKeepingNaN,
     ArgMax: firstApplicable(searchAsSigned, searchFindingNaN),
