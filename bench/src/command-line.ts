@@ -126,7 +126,8 @@ WHAT is any of
 and w1, w2 and all of the last when nothing is named. A workload's sizes may be chosen: w2:cells=1024,batch=128.
 
 compile --target GPU [WORKLOAD …]
-                       steps compiled for a GPU that is not here, in float32 and in the precision
+                       steps compiled for a GPU that is not here, in float32 (beside float8: in
+                       mixed_bfloat16) and in the precision
 
 ${Object.entries(flags).map(helpLine).join("\n")}
 `;
@@ -210,6 +211,9 @@ function refuseCombinations(values: Values): void {
   }
   if (against.length > 0 && device === "webgpu") {
     throw new UsageError("--against: no peer runs on webgpu");
+  }
+  if (against.length > 0 && precision.startsWith("float8")) {
+    throw new UsageError(`--against: no peer is run in ${precision}`);
   }
   if (against.length > 0 && precision === "mixed_float16" && device === "cpu") {
     throw new UsageError(

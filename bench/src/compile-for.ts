@@ -6,13 +6,14 @@ import { PRECISIONS, type PrecisionName } from "./job.js";
 
 type CompileOptions = Pick<BenchOptions, "workloads" | "precision" | "devices" | "flashAttention">;
 
-/** Compiles each workload in float32 and in a mixed precision, and prints a line each, then a table. */
+/** Compiles each workload in two precisions, and prints a line each, then a table. */
 export async function compileFor(
   target: GpuTargetName,
   { workloads, precision, devices, flashAttention }: CompileOptions,
 ): Promise<readonly CompiledWorkload[]> {
   const [wide, mixed] = PRECISIONS;
-  const beside: readonly PrecisionName[] = [wide, precision === wide ? mixed : precision];
+  const other = precision.startsWith("float8") ? mixed : wide;
+  const beside: readonly PrecisionName[] = [other, precision === wide ? mixed : precision];
   const { name, published } = GPU_TARGETS[target];
   console.log(`compiled for ${name}, run nowhere; bounds by ${published.source}`);
   const steps: CompiledWorkload[] = [];

@@ -45,6 +45,12 @@ const FIGURES: Readonly<Record<string, (step: CompiledWorkload) => string>> = {
   "memory of arguments": ({ memory }) => mebibytes(memory.arguments),
   "temporary memory": ({ memory }) => mebibytes(memory.temporary),
   products: ({ products }) => products.map((group) => `${group.count} ${formatProduct(group)}`).join(", "),
+  "operands of products": ({ products }) => {
+    const bytes = (groups: typeof products): string =>
+      gigabytes(groups.reduce((sum, { operandBytes }) => sum + operandBytes, 0));
+    const eighths = products.filter(({ operands }) => operands.every((type) => type.startsWith("f8")));
+    return eighths.length === 0 ? bytes(products) : `${bytes(products)}, of 8 bits ${bytes(eighths)}`;
+  },
   "bound of the bytes": ({ bytesMs }) => milliseconds(bytesMs),
   "bound of the products": ({ productsMs }) => milliseconds(productsMs),
   "bound of both, kernel by kernel": ({ boundMs }) => milliseconds(boundMs),

@@ -2,7 +2,7 @@ import { openvino } from "@mp/backend-openvino";
 import { type OrtOptions, ort } from "@mp/backend-ort";
 import { loadTfjsNode, tfjs } from "@mp/backend-tfjs";
 import { type XlaOptions, xla } from "@mp/backend-xla";
-import { type Backend, float32, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
+import { type Backend, float8, float32, mixedBfloat16, mixedFloat16, type Precision } from "@mp/core";
 import type { EngineChoice, EngineName, PrecisionName } from "./job.js";
 
 const engines: Readonly<Record<EngineName, (choice: EngineChoice) => Promise<Backend>>> = {
@@ -38,6 +38,8 @@ export const precisions: Readonly<Record<PrecisionName, () => Precision>> = {
   float32,
   mixed_bfloat16: mixedBfloat16,
   mixed_float16: mixedFloat16,
+  float8,
+  float8_bfloat16: () => ({ ...float8(), policy: mixedBfloat16().policy }),
 };
 
 /** Versions that a report lists with its figures. */

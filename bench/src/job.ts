@@ -2,7 +2,13 @@
 import type { OperatorTable } from "@mp/cli/training";
 import type { SizedWorkload } from "./workloads/workloads.js";
 
-export const PRECISIONS = ["float32", "mixed_bfloat16", "mixed_float16"] as const;
+export const PRECISIONS = [
+  "float32",
+  "mixed_bfloat16",
+  "mixed_float16",
+  "float8",
+  "float8_bfloat16",
+] as const;
 export type PrecisionName = (typeof PRECISIONS)[number];
 export const ENGINES = ["ort", "tfjs", "openvino", "xla"] as const;
 export type EngineName = (typeof ENGINES)[number];

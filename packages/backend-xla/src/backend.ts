@@ -2,7 +2,7 @@ import { type Backend, type BackendManifest, byteLength, type Graph } from "@mp/
 import { defineBackend, type Place } from "@mp/graph/backend";
 import { copyTensor } from "@mp/graph/internal";
 import { ConstantPool } from "./constant-pool.js";
-import { compileProducts, deviceOf } from "./flags.js";
+import { compileProducts, deviceOf, flagsFor } from "./flags.js";
 import { type ProgramModule, writeModule } from "./module.js";
 import { Packing, SMALL_BYTES } from "./packing.js";
 import { type Client, DeviceBuffer, type Flags, type NativeExecutable } from "./pjrt/index.js";
@@ -51,15 +51,12 @@ export function xlaBackend(manifest: BackendManifest, options: EngineOptions): B
   });
 }
 
-/**
- * Writes a graph as a program and compiles it. @throws MP_UNSUPPORTED, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED
- */
-export async function compileProgram(
+/** Writes a graph as a program and compiles it. @throws MP_UNSUPPORTED, MP_OUT_OF_MEMORY, MP_BACKEND_FAILED */
+export async function compileModule(
   graph: Graph,
   { bound, state }: Place<DeviceState>,
   engine: EngineOptions,
-  pool: ConstantPool,
-): Promise<DeviceProgram> {
+): Promise<{ readonly module: ProgramModule; readonly executable: NativeExecutable }> {
   const { client, isDonating, tf32, flashAttention = false } = engine;
   const module = writeModule({
     graph,
@@ -68,9 +65,21 @@ export async function compileProgram(
     isDonating,
     options: { tf32, isProcessor: deviceOf(client) === "cpu", devices: client.deviceCount, flashAttention },
   });
-  const executable = await compileKept(engine, module);
+  return { module, executable: await compileKept(engine, module) };
+}
+
+/** Compiles a graph to a program that can be run. @throws as `compileModule` */
+export async function compileProgram(
+  graph: Graph,
+  place: Place<DeviceState>,
+  engine: EngineOptions,
+  pool: ConstantPool,
+): Promise<DeviceProgram> {
+  const { module, executable } = await compileModule(graph, place, engine);
+  const { client, isDonating } = engine;
   try {
     const constants = pool.acquire(module.constants);
+    const { state } = place;
     return new DeviceProgram({ client, module, executable, state, constants, pool, isDonating });
   } catch (error) {
     executable.release();
@@ -81,10 +90,11 @@ export async function compileProgram(
 /** Compiles a program, or reads it from the cache. */
 async function compileKept(
   { client, flags, cache }: EngineOptions,
-  { text, outputTypes }: ProgramModule,
+  module: ProgramModule,
 ): Promise<NativeExecutable> {
+  const { text, outputTypes } = module;
   const compile = (): Promise<NativeExecutable> =>
-    compileProducts(flags, (chosen) => client.compile(text, chosen, outputTypes));
+    compileProducts(flagsFor(flags, module), (chosen) => client.compile(text, chosen, outputTypes));
   if (cache === undefined) return compile();
   const file = cache.fileOf(JSON.stringify(flags), text);
   const kept = await cache.read(file);

@@ -1,4 +1,5 @@
 import type { BackendManifest } from "@mp/graph";
+import type { ProgramModule } from "./module.js";
 import type { Client, Flags } from "./pjrt/index.js";
 
 /** Device names as in manifests, by the name of the plugin's platform. */
@@ -37,6 +38,17 @@ export const DEVICE_FLAGS: Readonly<Record<BackendManifest["device"], Flags>> = 
   webgpu: EXACT_FLAGS,
   other: EXACT_FLAGS,
 };
+
+const BYTE_PRODUCTS: Flags = {
+  // XLA's Triton kernels widen the operands. Only without them cuBLASLt is called.
+  xla_gpu_enable_triton_gemm: false,
+  // Otherwise products that share an operand become one, whose other operand has several scales and is widened.
+  xla_gpu_dot_merger_threshold_mb: 0,
+};
+
+/** The flags of a program, of which those for products of 8-bit floats have an effect on `cuda` only. */
+export const flagsFor = (flags: Flags, { multipliesBytes }: Pick<ProgramModule, "multipliesBytes">): Flags =>
+  multipliesBytes ? { ...flags, ...BYTE_PRODUCTS } : flags;
 
 /**
  * Compiles with the flags. XLA's Triton kernels have no tiles for some small products, such as 16 by 64 by 3,

@@ -48,7 +48,7 @@ export function expectFlashDevice(what: string, device: BackendManifest["device"
 /** Makes the manifest from the probe's findings. Every operator and every dtype is lowered. */
 export function xlaManifest(
   client: Client,
-  { flushed }: Findings,
+  { flushed, f8 }: Findings,
   isDonating: boolean,
   flashAttention = false,
 ): BackendManifest {
@@ -59,6 +59,7 @@ export function xlaManifest(
     ops: supportedOps(flashAttention),
     engine: { name: "xla", version: `${client.platform} ${client.plugin.apiVersion}` },
     device: deviceOf(client),
+    accumulate: { ...exactNumerics.accumulate, ...(f8 === undefined ? {} : { f8 }) },
     subnormals,
     profile: { unsupported: "the PJRT interface has no times of kernels" },
     memory: { unsupported: "XLA tells the memory of a program, not its peak" },

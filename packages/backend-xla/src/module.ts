@@ -10,6 +10,7 @@ import {
   type ValueType,
 } from "@mp/graph";
 import type { Bound } from "@mp/graph/backend";
+import { multipliesBytes } from "./byte-products.js";
 import { joinSums } from "./join-sums.js";
 import { lastPart } from "./last-part.js";
 import { liftConstants } from "./lift-constants.js";
@@ -57,6 +58,8 @@ export interface ProgramModule {
   readonly results: Packing<ResultName>;
   /** The graph's outputs among the results. */
   readonly names: readonly string[];
+  /** Whether the program multiplies 8-bit floats. */
+  readonly multipliesBytes: boolean;
   /** The types of all results of the program, state buffers included. */
   readonly outputTypes: readonly ValueType[];
 }
@@ -165,6 +168,7 @@ export function writeModule({ graph, bound, layout, isDonating, options }: Modul
     writes,
     results,
     names,
+    multipliesBytes: multipliesBytes(lifted.graph),
     outputTypes: returned.map(({ type }) => type),
   };
 }

@@ -1,5 +1,6 @@
 /** Finds out by a small program how a plugin computes. The manifest declares the findings, or the plugin is refused. */
 import {
+  type BackendManifest,
   type ComputeDType,
   encodeArray,
   GraphBuilder,
@@ -9,7 +10,10 @@ import {
   type Value,
 } from "@mp/graph";
 import { resolveBindings } from "@mp/graph/internal";
-import { compileProgram, type EngineOptions } from "./backend.js";
+import { compileModule, compileProgram, type EngineOptions } from "./backend.js";
+import { readModule } from "./compiled/hlo-module.js";
+import { readKernels } from "./compiled/kernels.js";
+import { BYTE_MATMUL } from "./compiled/products.js";
 import { ConstantPool } from "./constant-pool.js";
 import type { Flags, Plugin } from "./pjrt/index.js";
 
@@ -18,6 +22,8 @@ export interface Findings {
   readonly flags: Flags;
   /** Dtypes whose subnormal numbers the plugin turns into 0. */
   readonly flushed: readonly ComputeDType[];
+  /** How products of 8-bit floats add, read from a compiled program; undefined if they are computed in wider floats. */
+  readonly f8: BackendManifest["accumulate"]["f8"];
   /** Errors of the plugin that a manifest cannot declare; empty if there are none. */
   readonly faults: readonly string[];
 }
@@ -167,11 +173,30 @@ async function ask(options: EngineOptions): Promise<Findings> {
     );
     return {
       flags: options.flags,
+      f8: await byteProduct(options),
       flushed: COMPUTED.filter((dtype) => wrong.includes(dtype)),
       faults: wrong.filter((name) => !(COMPUTED as readonly string[]).includes(name)),
     };
   } finally {
     program.dispose();
+  }
+}
+
+/** Compiles a product of 8-bit floats, and reads from the program how the device computes it. */
+async function byteProduct(options: EngineOptions): Promise<Findings["f8"]> {
+  const builder = new GraphBuilder();
+  const codes = builder.input("codes", { dtype: "f8e4m3", shape: [64, 64] }, "state");
+  const wide = builder.emitOne("Cast", [codes], { to: "f32" });
+  const graph = builder.finish({ product: builder.emitOne("MatMul", [wide, wide], {}) });
+  const place = { bound: resolveBindings(graph, undefined, {}), state: undefined, isConstant: false };
+  const { executable } = await compileModule(graph, place, options);
+  try {
+    const module = executable.optimizedModule();
+    const kernels = module && readKernels(readModule(module.bytes, module.format)).kernels;
+    const products = kernels?.flatMap((kernel) => kernel.products);
+    return products?.find(({ kind }) => kind === BYTE_MATMUL)?.sum as Findings["f8"];
+  } finally {
+    executable.release();
   }
 }
 

@@ -13,11 +13,9 @@ export function readCompiled({ module, memory }: CompiledProgram): CompiledStep 
   return { ...readKernels(readModule(module.bytes, module.format)), memory };
 }
 
-/** The matrix products and convolutions that have the same kind and types. */
-export interface ProductGroup extends Omit<Product, "flops"> {
+/** The matrix products and convolutions of the same kind and types. Their bytes and operations are sums over all. */
+export interface ProductGroup extends Product {
   readonly count: number;
-  /** Sum over all products of the group. */
-  readonly flops: number;
 }
 
 /** Figures of a compiled step. Kernels in a loop count once per trip. */
@@ -69,10 +67,15 @@ function tally(
 function groupProducts(kernels: readonly Kernel[]): readonly ProductGroup[] {
   const groups = new Map<string, ProductGroup>();
   for (const { products, times } of kernels)
-    for (const { flops, ...types } of products) {
+    for (const { flops, operandBytes, ...types } of products) {
       const key = JSON.stringify(types);
-      const { count, flops: before } = groups.get(key) ?? { count: 0, flops: 0 };
-      groups.set(key, { ...types, count: count + times, flops: before + times * flops });
+      const before = groups.get(key) ?? { count: 0, flops: 0, operandBytes: 0 };
+      groups.set(key, {
+        ...types,
+        count: before.count + times,
+        flops: before.flops + times * flops,
+        operandBytes: before.operandBytes + times * operandBytes,
+      });
     }
   return [...groups.values()].sort((one, other) => other.flops - one.flops);
 }
@@ -83,7 +86,7 @@ export function formatProduct({
   sum,
   result,
   mayUseTf32,
-}: Omit<Product, "flops" | "kind">): string {
+}: Pick<Product, "operands" | "sum" | "result" | "mayUseTf32">): string {
   const sums = sum === result ? "" : ` in ${sum}`;
   return `${operands.join(" × ")}${sums} → ${result}${mayUseTf32 ? " (TF32 possible)" : ""}`;
 }

@@ -8,7 +8,12 @@ export interface Product {
   readonly kind: string;
   /** Types of the operands, by XLA's names. */
   readonly operands: readonly string[];
-  /** The type in which terms are summed. */
+  /** Bytes of the operands. */
+  readonly operandBytes: number;
+  /**
+   * The type in which terms are summed. A library adds 8-bit floats in parts: each in fewer bits than f32 has, and the
+   * parts in f32 (`split-f32`) or, if the program lets it be fast, also in fewer bits (`fewer-bits`).
+   */
   readonly sum: string;
   readonly result: string;
   /** Whether the device may round f32 operands to TF32. */
@@ -19,6 +24,8 @@ export interface Product {
 
 const TRITON = /"kind":"__triton/;
 const LIBRARIES = /gemm|matmul|conv|fmha/i;
+/** The library call for products of 8-bit floats. */
+export const BYTE_MATMUL = "__cublas$lt$matmul$f8";
 const HALVES: readonly string[] = ["f16", "bf16"];
 
 /** XLA's number for the precision HIGHEST. */
@@ -54,6 +61,7 @@ function libraryProduct(call: HloInstruction): Product {
   const isAttention = /fmha/i.test(call.target);
   return {
     ...withWideSums(types),
+    ...(call.target === BYTE_MATMUL ? { sum: isPrecise(call) ? "split-f32" : "fewer-bits" } : {}),
     kind: call.target,
     mayUseTf32: isConvolution ? mayUseTf32(call) : mayCallUseTf32(call),
     flops: isConvolution
@@ -71,8 +79,10 @@ const withWideSums = <T extends Pick<Product, "operands" | "sum">>(product: T): 
 function typesOf(
   { operands }: HloInstruction,
   { type }: HloShape,
-): Pick<Product, "operands" | "sum" | "result"> {
-  return { operands: operands.slice(0, 2).map(({ shape }) => shape.type), sum: type, result: type };
+): Pick<Product, "operands" | "operandBytes" | "sum" | "result"> {
+  const shapes = operands.slice(0, 2).map(({ shape }) => shape);
+  const operandBytes = shapes.reduce((sum, { bytes }) => sum + bytes, 0);
+  return { operands: shapes.map((shape) => shape.type), operandBytes, sum: type, result: type };
 }
 
 const isF32 = ({ operands }: HloInstruction): boolean =>
@@ -100,11 +110,14 @@ function gemmConfig({ config }: HloInstruction): GemmConfig {
   return parsed.gemm_backend_config ?? {};
 }
 
-function mayCallUseTf32(call: HloInstruction): boolean {
+const mayCallUseTf32 = (call: HloInstruction): boolean => isF32(call) && !isPrecise(call);
+
+/** Whether a library's product must round neither operands nor sums more than its types do. */
+function isPrecise(call: HloInstruction): boolean {
   const { operand_precision: asked = [], algorithm = "ALG_UNSET" } = gemmConfig(call).precision_config ?? {};
-  if (algorithm !== "ALG_UNSET") return isF32(call) && algorithm !== "ALG_DOT_F32_F32_F32";
+  if (algorithm !== "ALG_UNSET") return algorithm === "ALG_DOT_F32_F32_F32";
   const both = asked.slice(0, 2);
-  return isF32(call) && !(both.length > 0 && both.every((each) => each === "HIGHEST"));
+  return both.length > 0 && both.every((each) => each === "HIGHEST");
 }
 
 const sizesOf = (operand: HloInstruction | undefined): readonly number[] => operand?.shape.sizes ?? [];

@@ -2,7 +2,7 @@ import { type Backend, type Graph, type HostTensor, type ValueType, zeros } from
 import { defineBackend } from "@mp/graph/backend";
 import { checks, invalid, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/compiled-step.js";
-import { compileProducts, DEVICE_FLAGS } from "../flags.js";
+import { compileProducts, DEVICE_FLAGS, flagsFor } from "../flags.js";
 import { locateCompiler } from "../library.js";
 import { compilerManifest, expectFlashDevice } from "../manifest.js";
 import { writeModule } from "../module.js";
@@ -82,7 +82,7 @@ export function deviceless(given: DevicelessOptions, onCompiled: (compiled: Comp
         isDonating: options.donate,
         options: { tf32: options.tf32, isProcessor: false, devices, flashAttention },
       });
-      const flags = { ...DEVICE_FLAGS.cuda, ...options.flags };
+      const flags = { ...flagsFor(DEVICE_FLAGS.cuda, module), ...options.flags };
       const program = await compileProducts(flags, (chosen) => topology.compile(module.text, chosen));
       onCompiled({ graph, step: readCompiled(program), compileMs: performance.now() - begin });
       const types = new Map(graph.outputs.map(({ name, value }) => [name, value] as const));

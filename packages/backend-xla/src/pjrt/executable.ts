@@ -2,6 +2,7 @@ import type { ValueType } from "@mp/graph";
 import { type Ledger, NativeResource } from "@mp/graph/internal";
 import koffi from "koffi";
 import { DeviceBuffer } from "./buffer.js";
+import { type OptimizedModule, optimizedModule } from "./optimized-module.js";
 import type { Plugin } from "./plugin.js";
 import { readMemory } from "./program-memory.js";
 import { bytesAt, Struct } from "./struct.js";
@@ -79,6 +80,12 @@ export class NativeExecutable extends NativeResource {
     const remove = koffi.decode(made.pointer("serialized_executable_deleter"), DELETER);
     remove(made.pointer("serialized_executable"));
     return bytes;
+  }
+
+  /** Returns the compiled program; undefined if the plugin does not show it. */
+  optimizedModule(): OptimizedModule | undefined {
+    if (!this.#plugin.has("Executable_OptimizedProgram")) return undefined;
+    return optimizedModule(this.#plugin, this.#executable);
   }
 
   #countWorkBytes(): number {

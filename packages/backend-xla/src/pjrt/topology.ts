@@ -1,12 +1,11 @@
 import { compileArguments, type Flags } from "./compile-options.js";
 import { type NamedOptions, NamedValues } from "./named-values.js";
+import { type OptimizedModule, optimizedModule } from "./optimized-module.js";
 import type { Plugin } from "./plugin.js";
 import { type ProgramMemory, readMemory } from "./program-memory.js";
-import { Struct } from "./struct.js";
 
 export interface CompiledProgram {
-  /** The module after all compiler passes, in a format that the plugin names. */
-  readonly module: { readonly bytes: Uint8Array; readonly format: string };
+  readonly module: OptimizedModule;
   readonly memory: ProgramMemory;
 }
 
@@ -44,7 +43,10 @@ export class Topology {
     });
     const executable = made.pointer("executable");
     try {
-      return { module: this.#module(executable), memory: readMemory(this.#plugin, executable) };
+      return {
+        module: optimizedModule(this.#plugin, executable),
+        memory: readMemory(this.#plugin, executable),
+      };
     } finally {
       this.#plugin.call("Executable_Destroy", { executable });
     }
@@ -52,16 +54,5 @@ export class Topology {
 
   release(): void {
     this.#plugin.call("TopologyDescription_Destroy", { topology: this.#topology });
-  }
-
-  #module(executable: bigint): CompiledProgram["module"] {
-    const program = new Struct("Program");
-    const args = new Struct("Executable_OptimizedProgram", { executable, program });
-    // The first call asks for the size.
-    this.#plugin.callWith("Executable_OptimizedProgram", args);
-    const bytes = new Uint8Array(new ArrayBuffer(program.number("code_size")));
-    program.set("code", bytes);
-    this.#plugin.callWith("Executable_OptimizedProgram", args);
-    return { bytes, format: program.text("format", "format_size") };
   }
 }

@@ -360,6 +360,9 @@ export class Emitter {
       `stablehlo.${operation} ${x.name}${attributes} : (${typeText(x.type)}) -> ${typeText(type)}`,
       type,
     );
-    return operation === "bitcast_convert" ? made : this.#traits.copy(made, x);
+    if (operation === "bitcast_convert") return made;
+    // A fence would hide the product of 8-bit codes and their scale, which XLA computes without widening the codes.
+    const isByteFloat = isFloat(type.dtype) && !isComputeFloat(type.dtype);
+    return isByteFloat ? this.#traits.copyRounded(made, x) : this.#traits.copy(made, x);
   }
 }

@@ -40,6 +40,19 @@ describe("operations that XLA would merge", () => {
     ).toEqual(["divide", "reduce_precision", "divide"]);
   });
 
+  it("stay as they are where 8-bit codes are between them", () => {
+    const emit = (emitter: Emitter, x: Operand, scale: number) => {
+      const codes = emitter.convert(emitter.binary("multiply", x, scale), "f8e5m2");
+      return emitter.binary("multiply", emitter.convert(codes, "f32"), 7);
+    };
+    expect(operations((emitter, x) => emit(emitter, x, 3))).toEqual([
+      "multiply",
+      "convert",
+      "convert",
+      "multiply",
+    ]);
+  });
+
   it("stay as they are with one constant, or none", () => {
     expect(
       operations((emitter, x, y) => emitter.binary("multiply", emitter.binary("multiply", x, 3), y)),

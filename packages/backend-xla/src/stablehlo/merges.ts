@@ -12,6 +12,8 @@ import type { BinaryOperation } from "./operations.js";
  */
 export type Trait = "constant" | "zero" | "negative zero" | "shifted" | "scaled" | "quotient";
 
+const CONSTANTS: readonly Trait[] = ["constant", "zero", "negative zero"];
+
 type Merged = Extract<BinaryOperation, "add" | "subtract" | "multiply" | "divide">;
 
 /** Traits of each operation's result: one if an operand is constant, and one that it always has. */
@@ -43,6 +45,14 @@ export class Traits {
   markConstant(x: Operand, value: unknown): Operand {
     const zero = Object.is(value, -0) ? "negative zero" : "zero";
     return this.mark(x, Number(value) === 0 ? ["constant", zero] : ["constant"]);
+  }
+
+  /** Records that `x` was rounded from another operand: XLA merges only constants through that. @returns `x` */
+  copyRounded(x: Operand, from: Operand): Operand {
+    return this.mark(
+      x,
+      CONSTANTS.filter((trait) => this.has(from, trait)),
+    );
   }
 
   /** Records that `x` holds elements of another operand, or negated elements of it. @returns `x` */

@@ -1,6 +1,7 @@
 import {
   adam,
   type Backend,
+  float8,
   float32,
   mixedBfloat16,
   mixedFloat16,
@@ -155,6 +156,52 @@ describe("products and casts of an H200", () => {
     expect((await compileGraph(product(half))).products).toMatchObject([
       { operands: [half, half], sum: "f32", count: 1 },
     ]);
+  });
+});
+
+/** The codes of two matrices, each widened and scaled, multiplied with transposes. */
+function byteProduct(scaleShape: readonly number[]): Graph {
+  const builder = new GraphBuilder();
+  const [a, b] = (["f8e4m3", "f8e5m2"] as const).map((dtype, at) => {
+    const codes = builder.input(`codes ${at}`, { dtype, shape: [256, 128] }, "batch");
+    const scale = builder.input(`scale ${at}`, { dtype: "f32", shape: scaleShape }, "batch");
+    const wide = builder.emitOne("Cast", [codes], { to: "f32" });
+    return builder.emitOne("Mul", [wide, scale], {});
+  }) as [Value, Value];
+  return builder.finish({
+    y: builder.emitOne("Gemm", [a, b], { transA: true, transB: false, alpha: 1, beta: 1 }),
+  });
+}
+
+const typesAndCounts = ({ products }: StepFigures) =>
+  products.map(({ operands, sum, count }) => [...operands, sum, count]);
+
+describe("products of 8-bit floats, compiled for an H200", () => {
+  it.each([
+    [false, "split-f32"],
+    [true, "fewer-bits"],
+  ] as const)("take the codes, and add as asked, with TF32 %s", async (tf32, sum) => {
+    const figures = await compileGraph(byteProduct([]), { tf32 });
+    expect(typesAndCounts(figures)).toEqual([["f8e4m3fn", "f8e5m2", sum, 1]]);
+    expect(figures.products[0]?.operandBytes).toBe(2 * 256 * 128);
+  });
+
+  it("are of f32 if each row has a scale", async () => {
+    expect(typesAndCounts(await compileGraph(byteProduct([256, 1])))).toEqual([["f32", "f32", "f32", 1]]);
+  });
+
+  it.each([
+    ["", 6],
+    ["of all layers", 11],
+  ])("are all products that a recipe quantizes in a step of an MLP %s", async (layers, most) => {
+    const precision = float8({ scopes: layers === "" ? {} : { "": true } });
+    const figures = stepFigures((await mlpStep(precision)).step);
+    expect(wrongProducts(figures)).toEqual([]);
+    const eighths = figures.products.filter(({ operands }) =>
+      operands.every((type) => type.startsWith("f8")),
+    );
+    expect(eighths.reduce((sum, { count }) => sum + count, 0)).toBe(most);
+    expect(eighths.every(({ sum }) => sum === "split-f32")).toBe(true);
   });
 });
 

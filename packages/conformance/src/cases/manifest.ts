@@ -88,6 +88,7 @@ const declared: readonly ConformanceCase[] = [
       oneOf(`subnormals.${dtype}`, manifest.subnormals[dtype], ["preserve", "flush"]);
       oneOf(`overflow.${dtype}`, manifest.overflow[dtype], ["infinity", "saturate"]);
     }
+    oneOf("accumulate.f8", manifest.accumulate.f8, [undefined, "split-f32", "fewer-bits"]);
     oneOf("eventLoop", manifest.eventLoop, ["free", "blocked-during-step"]);
     for (const op of OPS)
       expectEqual(accumulatorOf(manifest, op, "f32"), "f32", `what ${op} in f32 accumulates in`);

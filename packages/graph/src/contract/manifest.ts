@@ -37,6 +37,12 @@ export interface Accumulation {
   readonly default: Accumulators;
   /** Operators that differ from `default`, by operand dtype. */
   readonly ops?: Readonly<Partial<Record<Op, Readonly<Partial<Accumulators>>>>>;
+  /**
+   * How products of matrices add whose operands a recipe quantizes to 8-bit floats under one scale. `split-f32`: parts of
+   * the sum in fewer bits than f32 has, and the parts in f32. `fewer-bits`: all of it. Absent if the engine has no such
+   * product and computes it in a wider dtype, which is emulation.
+   */
+  readonly f8?: "split-f32" | "fewer-bits";
 }
 
 export interface BackendManifest {
