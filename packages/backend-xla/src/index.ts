@@ -25,7 +25,10 @@ export interface XlaOptions {
    * must be a multiple of `devices`; each device holds the whole state. Default 1.
    */
   readonly devices?: number;
-  /** Whether f32 products may round their operands to TF32, which has 10 fraction bits. Default false. */
+  /**
+   * Whether f32 products may round their operands to TF32, which has 10 fraction bits, and products of 8-bit floats may
+   * add in fewer bits than f32 has. Default false.
+   */
   readonly tf32?: boolean;
   /**
    * Whether attention on half dtypes calls cuDNN's flash attention, which rounds the probabilities to the
