@@ -25,6 +25,7 @@ const DOCUMENTS = /^(README|docs\/[^/]+|(packages|apps)\/[^/]+\/[^/]+)\.md$/;
 const READERS_FILES = ["packages/conformance/test/my-backend.ts"];
 /** Packages that a reader installs from npm, and where this checkout has them. Their declarations are not ours to check. */
 const READERS_PACKAGES = {
+  fastify: "node_modules/.pnpm",
   "hyparquet-writer": "packages/data",
   "onnxruntime-node": "packages/backend-ort",
   pyodide: "packages/language-models",

@@ -4,7 +4,7 @@
  * Blocks are fenced with ```ts; a comment that begins with `<!-- ts` holds code that a block needs and a reader does
  * not. Code before the first `##` is visible everywhere; each `##` section is a separate scope, but a numbered one,
  * `## 2. Train`, continues the section before it. Imports may be repeated, and `export` has no effect. A block of
- * ```ts check is type checked and not run: it needs a test runner.
+ * ```ts check is type checked and not run: it needs a test runner. One of ```ts page.ts is a file that a test writes.
  */
 import { HoistedImports } from "./hoisted-imports.mjs";
 
@@ -73,7 +73,7 @@ function read(markdown) {
       closing = CLOSING.get(line);
       blocks.push({ first: index + 1, code: [], isRun: !line.endsWith("check"), section: sections });
     } else if (/^\s*```/.test(line)) {
-      if (/^\s*```\s*(ts|typescript)\b/.test(line)) {
+      if (/^\s*```\s*(ts|typescript)\b(?! \S+\.ts$)/.test(line)) {
         problems.push(
           `${index + 1}: a TypeScript block begins with \`\`\`ts alone, at the start of its line`,
         );
