@@ -82,6 +82,11 @@ describe("earlyStopping", () => {
       "earlyStopping: monitor is accuracy, and what exists is loss, applied, scale, gradNorm, retries, error, rates/default",
     ],
     [
+      "Keras's name of a validation's loss",
+      earlyStopping({ monitor: "val_loss" }),
+      "what exists is loss, applied, scale, gradNorm, retries, error, rates/default; a validation has validation/loss",
+    ],
+    [
       "a metric of the validation",
       keepBest({ path: "x", monitor: "validation/accuracy", mode: "max" }),
       "keepBest: monitor is validation/accuracy, and what exists is validation/loss, validation/error",

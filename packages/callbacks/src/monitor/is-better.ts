@@ -8,7 +8,7 @@ export interface MonitorOptions {
    * the objective's name comes first: `d/loss`, `validation/d/loss`.
    */
   readonly monitor?: string;
-  /** Whether smaller (`min`) or larger (`max`) is better. Default `min` for a loss; needed for other numbers. */
+  /** Whether smaller (`min`) or larger (`max`) is better. Default `min` for a loss, also `NAME_loss`; else needed. */
   readonly mode?: "min" | "max";
   /** Smallest improvement that counts, in the number's unit; default 0. */
   readonly minDelta?: number;
@@ -21,7 +21,7 @@ export interface Best {
   readonly value: number;
   /** Iterations since the start of the run. */
   readonly step: number;
-  /** Complete passes over the data. */
+  /** Passes before that one: 4 in the pass that `progress` calls 5, as Keras counts too. */
   readonly epoch: number;
 }
 
@@ -54,7 +54,7 @@ export type IsBetter = (value: number, best: number | undefined) => boolean;
 
 /** Makes the comparison by `mode`. @throws MP_INVALID_ARGUMENT without `mode`, unless the monitor is a loss */
 export function betterBy(owner: string, { monitor, mode, minDelta }: ReadMonitor): IsBetter {
-  if (mode === undefined && !/(^|\/)loss$/.test(monitor)) {
+  if (mode === undefined && !/(^|[/_])loss$/.test(monitor)) {
     throw invalid(
       `${owner}: mode is needed for ${monitor}: "max" if a larger one is better, "min" if a smaller one is`,
     );

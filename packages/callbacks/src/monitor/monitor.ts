@@ -76,6 +76,7 @@ export class Monitor {
     const value = Object.hasOwn(scalars, name) ? scalars[name] : undefined;
     if (value !== undefined) return value;
     const known = Object.keys(scalars).map((scalar) => `${prefix}${scalar}`);
-    throw invalid(`${this.#owner}: monitor is ${this.#name}, and what exists is ${known.join(", ")}`);
+    const meant = name.startsWith("val_") ? `; a validation has ${name.replace("val_", VALIDATION)}` : "";
+    throw invalid(`${this.#owner}: monitor is ${this.#name}, and what exists is ${known.join(", ")}${meant}`);
   }
 }
