@@ -73,11 +73,8 @@ function read(markdown) {
       closing = CLOSING.get(line);
       blocks.push({ first: index + 1, code: [], isRun: !line.endsWith("check"), section: sections });
     } else if (/^\s*```/.test(line)) {
-      if (/^\s*```\s*(ts|typescript)\b(?! \S+\.ts$)/.test(line)) {
-        problems.push(
-          `${index + 1}: a TypeScript block begins with \`\`\`ts alone, at the start of its line`,
-        );
-      }
+      if (/^\s*```\s*(ts|typescript)\b(?! \S+\.ts$)/.test(line))
+        problems.push(`${index + 1}: a TypeScript block begins with \`\`\`ts alone, at its line's start`);
       isForeign = !isForeign;
     } else if (!isForeign && /^## (?!\d)/.test(line)) {
       sections++;
