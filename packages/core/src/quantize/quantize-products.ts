@@ -8,8 +8,8 @@ import type { Recipe } from "./recipe.js";
 export interface RecipeContext {
   /** The stream of random numbers for stochastic rounding. */
   readonly key?: Key | undefined;
-  /** With delayed scaling, the factors of the products of each parameter: f32 [3], of input, weight and gradient. */
-  readonly encodes?: readonly (readonly [parameter: Tensor, factors: Tensor])[] | undefined;
+  /** With delayed scaling, the factors before rounding of the products of each parameter: f32 [3], of input, weight and gradient. */
+  readonly encodes?: readonly (readonly [parameter: Tensor, encodes: Tensor])[] | undefined;
 }
 
 /**
@@ -22,13 +22,13 @@ export function quantizeProducts<R>(
 ): TracedGraph<R> {
   const plan = planProducts(traced.graph, recipe);
   const own = traced.graph.inputs.length - traced.captured.length;
-  /** The factors of a weight that is a parameter of the enclosing trace. */
-  const factorsOf = (weight: Value | undefined): Tensor | undefined => {
+  /** The factors before rounding of a weight that is a parameter of the enclosing trace. */
+  const encodesOf = (weight: Value | undefined): Tensor | undefined => {
     const at = traced.graph.inputs.findIndex(({ value }) => value === weight) - own;
     const parameter = traced.captured[at];
     return encodes?.find(([of]) => Tensor.valueIn(of, currentBuilder("recipe"), "recipe") === parameter)?.[1];
   };
-  const known = new Map([...plan].map(([node, { weight }]) => [node, factorsOf(weight)]));
+  const known = new Map([...plan].map(([node, { weight }]) => [node, encodesOf(weight)]));
   const { graph, captured } = withoutLines(() =>
     replaceProducts(traced.graph, plan, (node) => ({ recipe, key, encodes: known.get(node) })),
   );

@@ -1,8 +1,9 @@
-import { isTensor, type Key, type Shape, type Tensor } from "@mp/graph";
+import { isTensor, type Key, type Tensor } from "@mp/graph";
 import { invalid } from "@mp/graph/internal";
-import { abs, cast, clip, maximum, mul, pad, reduceMax, reshape, slice } from "@mp/graph/ops";
+import { abs, cast, clip, maximum, mul, reshape } from "@mp/graph/ops";
+import { type Blocks, blocksOf } from "./blocks.js";
 import { elementFormats } from "./element-format.js";
-import { granularities, type QuantizationRule, type ReadRule, readRule } from "./rule.js";
+import { type QuantizationRule, type ReadRule, readRule } from "./rule.js";
 import { givenScale, scaleMakers } from "./scales.js";
 
 /** A quantized tensor. */
@@ -38,10 +39,10 @@ export function quantize(x: Tensor, rule: QuantizationRule, axis: number, key?: 
 /** The numbers that codes stand for, f32, in the shape of the quantized tensor. */
 export const valuesOf = ({
   codes,
-  factor,
+  decode,
   blocks,
-}: Pick<QuantizedBlocks, "codes" | "factor" | "blocks">): Tensor =>
-  blocks.join(mul(cast(codes, "f32"), factor));
+}: Pick<QuantizedBlocks, "codes" | "decode" | "blocks">): Tensor =>
+  blocks.join(mul(cast(codes, "f32"), decode));
 
 /** Codes with a factor for each block, both in the layout of `blocks`. */
 export interface QuantizedBlocks {
@@ -50,7 +51,8 @@ export interface QuantizedBlocks {
   readonly amax: Tensor;
   readonly scale: Tensor;
   readonly tensorScale?: Tensor;
-  readonly factor: Tensor;
+  /** The factor that turns codes back into numbers: `scale`, times `tensorScale` if there is one. */
+  readonly decode: Tensor;
   readonly blocks: Blocks;
 }
 
@@ -81,69 +83,8 @@ export function quantizeBlocks(
     throw invalid("quantize: stochastic rounding draws numbers: give it a key, such as key(42)");
   const codes =
     key !== undefined && rule.rounding === "stochastic" ? stochastic(placed, key) : nearest(placed);
-  const factor = tensorScale === undefined ? scale : mul(scale, tensorScale);
-  return { codes, amax: found, scale, ...(tensorScale === undefined ? {} : { tensorScale }), factor, blocks };
+  const decode = tensorScale === undefined ? scale : mul(scale, tensorScale);
+  return { codes, amax: found, scale, ...(tensorScale === undefined ? {} : { tensorScale }), decode, blocks };
 }
 
 const isKey = (key: unknown): boolean => key !== undefined && !isTensor(key);
-
-/** How a tensor of some shape divides into blocks. */
-export interface Blocks {
-  /** Pads with zeros and splits axes, so that each block is a range of whole axes. */
-  split(x: Tensor): Tensor;
-  /** The largest number of each block, with size 1 along the axes of a block; a scalar for one block. */
-  reduce(magnitudes: Tensor): Tensor;
-  /** Undoes `split`. */
-  join(x: Tensor): Tensor;
-  /** The shape of scales with one axis for each axis of the tensor; undefined if they have it. */
-  readonly scaleShape: Shape | undefined;
-}
-
-function blocksOf(shape: Shape, { granularity }: Pick<ReadRule, "granularity">, inner: number): Blocks {
-  const [across, along] = granularities[granularity];
-  const matrix = inner === shape.length - 1 ? shape.length - 2 : shape.length - 1;
-  const padded: number[] = [];
-  const parts: number[] = [];
-  const axes: number[] = [];
-  const lengths: number[] = [];
-  for (const [axis, size] of shape.entries()) {
-    const length = axis === inner ? along : axis === matrix || granularity === "tensor" ? across : 1;
-    const isSplit = length > 1 && length < size;
-    lengths.push(length);
-    padded.push(isSplit ? Math.ceil(size / length) * length : size);
-    if (isSplit) parts.push(Math.ceil(size / length));
-    if (length > 1) axes.push(parts.length);
-    parts.push(isSplit ? length : size);
-  }
-  const isWhole = axes.length === parts.length;
-  const isPadded = padded.some((size, axis) => size !== shape[axis]);
-  const isSplit = parts.length > shape.length;
-  const counts = padded.map((size, axis) => Math.ceil(size / (lengths[axis] as number)));
-  return {
-    split: (x) => {
-      const whole = isPadded
-        ? pad(
-            x,
-            padded.map((size, axis) => [0, size - (shape[axis] as number)]),
-          )
-        : x;
-      return isSplit ? reshape(whole, parts) : whole;
-    },
-    reduce: (magnitudes) =>
-      isWhole
-        ? reduceMax(magnitudes)
-        : axes.length === 0
-          ? magnitudes
-          : reduceMax(magnitudes, { axes, keepdims: true }),
-    scaleShape: isSplit ? counts : undefined,
-    join: (x) => {
-      const joined = isSplit ? reshape(x, padded) : x;
-      return isPadded
-        ? slice(
-            joined,
-            shape.map((end, axis) => ({ axis, end })),
-          )
-        : joined;
-    },
-  };
-}

@@ -2,9 +2,10 @@
 import { type AnyNode, customGradient, foldIn, type Key, Tensor, traceInto } from "@mp/graph";
 import { currentBuilder, inlineReplacing, operatorGradients } from "@mp/graph/internal";
 import { cast, concat, literal, reshape, slice } from "@mp/graph/ops";
+import { blocksOf } from "./blocks.js";
 import { withHadamard } from "./hadamard.js";
 import { isProduct } from "./plan-products.js";
-import { type QuantizedBlocks, quantizeBlocks, valuesOf } from "./quantize.js";
+import { quantizeBlocks, valuesOf } from "./quantize.js";
 import { OPERAND_ROLES, type OperandRole, type Recipe } from "./recipe.js";
 import { granularities, type ReadRule } from "./rule.js";
 
@@ -50,7 +51,7 @@ function emitQuantized(
   const values = given.map((x, index) => {
     const standing = standings[index] as Standing;
     if (standing === "ready") return x;
-    const context = { key: key && foldIn(key, standing), encode: encodes && factorOf(encodes, standing) };
+    const context = { key: key && foldIn(key, standing), encode: encodes && encodeOf(encodes, standing) };
     const quantized = quantizeBlocks(x, recipe.rules[standing], axes[index] as number, context);
     onQuantized(standing, quantized.amax);
     return valuesOf(quantized);
@@ -62,12 +63,12 @@ function emitQuantized(
 export interface Quantization {
   readonly recipe: Recipe;
   readonly key?: Key | undefined;
-  /** Factors of input, weight and gradient, f32 [3], that follow from earlier steps. */
+  /** Factors of input, weight and gradient before rounding, f32 [3], that follow from earlier steps. */
   readonly encodes?: Tensor | undefined;
 }
 
-/** The factor of one role, a scalar. */
-function factorOf(encodes: Tensor, role: OperandRole): Tensor {
+/** The factor of one role before rounding, a scalar. */
+function encodeOf(encodes: Tensor, role: OperandRole): Tensor {
   const start = OPERAND_ROLES.indexOf(role);
   return reshape(slice(encodes, [{ axis: 0, start, end: start + 1 }]), []);
 }
@@ -83,46 +84,46 @@ export function quantizedProduct(
   roles: readonly [OperandRole, OperandRole],
   quantization: Quantization,
 ): Tensor {
-  const { recipe, key, encodes } = quantization;
+  const { recipe, key } = quantization;
   const { dtype } = operands[0] as Tensor;
   const isKept = (role: OperandRole): boolean =>
     isSquare(recipe.rules[role]) && !(recipe.hadamard && role === "input");
   const wide = (tensors: readonly Tensor[]): readonly Tensor[] => tensors.map((each) => cast(each, "f32"));
-  let sides: readonly QuantizedBlocks[] = [];
+  const axes = innerAxes(product, ...(operands as [Tensor, Tensor]));
   const run = customGradient(
-    (factors: readonly Tensor[], given: readonly Tensor[]) => {
+    (encodes: readonly Tensor[], given: readonly Tensor[]) => {
       const [a, b, ...rest] = wide(given) as [Tensor, Tensor, ...Tensor[]];
-      const axes = innerAxes(product, a, b);
-      sides = [a, b].map((x, index) => {
+      const sides = [a, b].map((x, index) => {
         const role = roles[index] as OperandRole;
-        const context = { key: key && foldIn(key, role), encode: factors[0] && factorOf(factors[0], role) };
+        const context = { key: key && foldIn(key, role), encode: encodes[0] && encodeOf(encodes[0], role) };
         return quantizeBlocks(x, recipe.rules[role], axes[index] as number, context);
       });
       const result = cast(emitProduct(product, [...sides.map(valuesOf), ...rest]), dtype);
-      const kept = sides.map(({ codes, factor }, index) =>
-        isKept(roles[index] as OperandRole) ? [codes, factor] : [],
+      const kept = sides.map(({ codes, decode }, index) =>
+        isKept(roles[index] as OperandRole) ? [codes, decode] : [],
       );
-      return [result, { kept, amax: factors.length === 0 ? [] : sides.map(({ amax }) => amax) }] as const;
+      return [result, { kept, amax: encodes.length === 0 ? [] : sides.map(({ amax }) => amax) }] as const;
     },
-    ({ inputs: [factors, given], residuals: { kept, amax } }, cotangent) => {
+    ({ inputs: [encodes, given], residuals: { kept, amax } }, cotangent) => {
       const standings: Standing[] = [...roles, ...given.slice(2).map(() => "ready" as const), "gradient"];
       const ready = wide([...given, cotangent]).map((x, index) => {
-        const [codes, factor] = kept[index] ?? [];
-        if (codes === undefined || factor === undefined) return x;
+        const [codes, decode] = kept[index] ?? [];
+        if (codes === undefined || decode === undefined) return x;
         standings[index] = "ready";
-        return valuesOf({ ...(sides[index] as QuantizedBlocks), codes, factor });
+        const rule = recipe.rules[roles[index] as OperandRole];
+        return valuesOf({ codes, decode, blocks: blocksOf(x.shape, rule, axes[index] as number) });
       });
       const seen = new Map(amax.map((each, index) => [roles[index] as OperandRole, each]));
-      const own = { ...quantization, encodes: factors[0] };
+      const own = { ...quantization, encodes: encodes[0] };
       const made = gradients(product, ready, standings, own, (role, largest) => seen.set(role, largest));
-      // A step's magnitudes leave the backward pass as the gradients of the factors.
+      // A step's magnitudes leave the backward pass as the gradients of `encodes`.
       const magnitudes = (): Tensor =>
         concat(OPERAND_ROLES.map((role) => reshape(seen.get(role) ?? literal(0), [1])));
-      return [factors.map(magnitudes), made.map((gradient) => cast(gradient, dtype))];
+      return [encodes.map(magnitudes), made.map((gradient) => cast(gradient, dtype))];
     },
     { hasResiduals: true },
   );
-  return run(encodes === undefined ? [] : [encodes], operands);
+  return run(quantization.encodes === undefined ? [] : [quantization.encodes], operands);
 }
 
 /**

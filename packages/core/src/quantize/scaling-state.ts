@@ -97,12 +97,12 @@ export function nextScaling(state: TensorTree, amax: TensorTree, recipe: Recipe 
 }
 
 /** Pairs each parameter that has factors with them, for `autocast`. */
-export function pairFactors(
+export function pairEncodes(
   scale: TensorTree,
   parameters: TensorTree,
-): readonly (readonly [parameter: Tensor, factors: Tensor])[] {
+): readonly (readonly [parameter: Tensor, encodes: Tensor])[] {
   const parameter = leafAt(parameters);
-  return leavesOf(scale, isTensor, "scaling").map(([path, factors]) => [parameter(path), factors] as const);
+  return leavesOf(scale, isTensor, "scaling").map(([path, encodes]) => [parameter(path), encodes] as const);
 }
 
 /** The factors in a run's state; an empty tree without delayed scaling. */

@@ -57,7 +57,11 @@ describe("the losses of 50 steps are within 1e-3 of", () => {
     const batches = fixture.batches.map(({ x, y }) => ({ x: unpacked(x), y: unpacked(y) }));
     const differences: number[] = [];
     for (const [step, loss] of want.entries())
-      differences.push(Math.abs((await training.step(batches[step % batches.length])).loss - loss));
+      differences.push(
+        Math.abs(
+          (await training.step(batches[step % batches.length] as (typeof batches)[number])).loss - loss,
+        ),
+      );
     expect(Math.max(...differences)).toBeLessThan(1e-3);
   });
 });

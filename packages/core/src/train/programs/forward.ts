@@ -25,7 +25,7 @@ import { autocast } from "../../cast/autocast.js";
 import type { CastReport } from "../../cast/explain.js";
 import { zerosLike } from "../../optim/optimizer.js";
 import { recipeAt } from "../../quantize/recipes-by-step.js";
-import { pairFactors, scaleIn } from "../../quantize/scaling-state.js";
+import { pairEncodes, scaleIn } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext, LossParts } from "../definition/loss.js";
 import { tellingNames } from "../definition/missing-name.js";
@@ -200,15 +200,15 @@ export function forwardBackward(
   const weightsWith = (trained: TensorTree): TensorTree =>
     definition.frozen.size === 0 ? trained : mergeFrozen(trained, state.frozen);
   const differentiated = valueAndGrad(
-    ({ trained, factors }: { readonly trained: TensorTree; readonly factors: TensorTree }) => {
+    ({ trained, encodes: tree }: { readonly trained: TensorTree; readonly encodes: TensorTree }) => {
       const parameters = weightsWith(trained);
-      const encodes = pairFactors(factors, parameters);
+      const encodes = pairEncodes(tree, parameters);
       return autocast(loss, precision.policy, { ...options, encodes })(parameters, batch);
     },
     {
       hasAux: true,
       seed: scale,
-      maximumOf: "factors",
+      maximumOf: "encodes",
       onUnreached: ({ paths, ...unreached }) => {
         const own = paths.map((path) => path.replace(/^trained\/?/, ""));
         reports.warning?.(warningOfUnreached({ ...unreached, paths: own }));
@@ -217,7 +217,7 @@ export function forwardBackward(
   );
   const made = differentiated({
     trained: precision.masterWeights.parameters(state.master),
-    factors: recipe?.scaling === undefined ? {} : scaleIn(state.recipe),
+    encodes: recipe?.scaling === undefined ? {} : scaleIn(state.recipe),
   });
   const { value, gradients, aux } = made;
   const { weight } = aux;
@@ -229,6 +229,6 @@ export function forwardBackward(
     model: aux.modelState ?? model,
     gradients: mapTensors((gradient) => cast(gradient, "f32"), gradients.trained),
     // A phase without delayed scaling sees no magnitudes.
-    amax: recipe?.scaling === undefined ? zerosLike(scaleIn(state.recipe)) : gradients.factors,
+    amax: recipe?.scaling === undefined ? zerosLike(scaleIn(state.recipe)) : gradients.encodes,
   };
 }

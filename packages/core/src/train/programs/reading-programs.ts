@@ -5,7 +5,7 @@ import { cast } from "@mp/graph/ops";
 import { autocast } from "../../cast/autocast.js";
 import { f32Master } from "../../precision/master-weights.js";
 import { recipeAt } from "../../quantize/recipes-by-step.js";
-import { pairFactors, scaleIn } from "../../quantize/scaling-state.js";
+import { pairEncodes, scaleIn } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import type { LossContext } from "../definition/loss.js";
 import { selectState, statePart } from "../definition/objective-state.js";
@@ -68,7 +68,7 @@ export function evaluateProgram(
       manifest,
       recipe,
       key: read.key,
-      encodes: recipe?.scaling === undefined ? [] : pairFactors(scaleIn(current.recipe), parameters),
+      encodes: recipe?.scaling === undefined ? [] : pairEncodes(scaleIn(current.recipe), parameters),
     });
     const [loss, parts] = lossOf(parameters, trees["batch"] as TensorTree);
     const weight = parts.weight === undefined ? {} : { [WEIGHT]: parts.weight };
