@@ -5,6 +5,7 @@ import { emulation } from "./emulation.js";
 import { hostOverhead } from "./host-overhead.js";
 import { loopCost } from "./loop-cost.js";
 import { memory } from "./memory.js";
+import { recipesBesideFloat32 } from "./recipes.js";
 import { recurrence } from "./recurrence.js";
 import type { Scenario } from "./scenario.js";
 import { updateCost } from "./update-cost.js";
@@ -20,6 +21,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   activations,
   convolution,
   "loop-cost": loopCost,
+  recipes: recipesBesideFloat32,
 };
 
 /** @throws RangeError for an unknown name */
