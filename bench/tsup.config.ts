@@ -14,4 +14,5 @@ export default appPreset({
   "half-products": "src/half-products.ts",
   "cached-token": "src/cached-token.ts",
   "lora-step": "src/lora-step.ts",
+  recipes: "src/recipes.ts",
 });

@@ -1,5 +1,5 @@
 import type { RunResult } from "@mp/cli";
-import { firstBatch, fitByFlags, type Run, resultOf } from "@mp/cli/training";
+import { firstBatch, fitByFlags, operandBytes, type Run, resultOf } from "@mp/cli/training";
 import { graphCost } from "@mp/core/graph";
 import { planMemory } from "@mp/core/report";
 import type { Options } from "./flags.js";
@@ -14,10 +14,16 @@ export const runBert = (run: Run<Options>, text: Text): Promise<{ readonly resul
     const { batches } = task;
     const record = await fitByFlags({ ...run, training, batches });
     const metric = await task.judge(training);
-    const graph = training.graph(await firstBatch(batches));
+    const batch = await firstBatch(batches);
+    const graph = training.graph(batch);
     const { flops } = graphCost(graph);
     const { precision } = training;
     const memory = planMemory(graph, { manifest: run.backend.manifest, precision });
-    const details = { task: run.options.task, text: text.summary, memory };
+    const details = {
+      task: run.options.task,
+      text: text.summary,
+      memory,
+      operandBytes: operandBytes(training, batch),
+    };
     return { result: await resultOf({ ...run, training, record, metric, flops, details }) };
   });

@@ -120,6 +120,16 @@ describe("bert", () => {
     expect(loss).toEqual(whole.loss.slice(-loss.length));
   });
 
+  it("trains with products of 4 bits", () => {
+    const [plain, quantized] = ["float32", "nvfp4"].map((name) =>
+      result(name, ...flags("--steps 3 --precision"), name),
+    );
+    expect([quantized.precision, quantized.emulated[0]]).toEqual(["nvfp4", expect.stringContaining("nvfp4")]);
+    expect(quantized.loss).not.toEqual(plain.loss);
+    expect(quantized.loss[2]).toBeCloseTo(plain.loss[2], 1);
+    expect(quantized.details.operandBytes).toBeLessThan(plain.details.operandBytes);
+  });
+
   it("prints the table and the ablation", () => {
     const table = join(folder, "table.json");
     const first = run("--table", "--seeds", "1", "--steps", "2", "--json", table);

@@ -54,6 +54,19 @@ it.each(["f32", "nf4"])(
   },
 );
 
+it("learns by products of 8 bits, also with the frozen base", async () => {
+  const losses = await Promise.all(
+    ["float32", "mxfp8"].map(async (name) => {
+      await run(...untrained, "--precision", name, "--steps", "20", "--json", at(`${name}.json`));
+      return (await resultAt(at(`${name}.json`))).loss;
+    }),
+  );
+  const [plain, quantized] = losses;
+  // Adapters start with zeros, so that only the products of the base can change the first loss.
+  expect(quantized[0]).not.toBe(plain[0]);
+  expect(Math.abs(quantized[19] - plain[19])).toBeLessThan(0.05);
+});
+
 it("says what a step needs, and refuses a row that has no text by file and line", async () => {
   const { stdout } = await run("--memory", "--base", "bf16");
   expect(stdout).toMatch(/base \(bf16\), frozen +0\.\d[\s\S]*adapters +0\.\d/);

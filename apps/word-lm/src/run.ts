@@ -3,6 +3,7 @@ import {
   firstBatch,
   fitByFlags,
   formatOperatorTable,
+  operandBytes,
   operatorTable,
   type Run,
   resultOf,
@@ -58,6 +59,7 @@ export async function runWordModel(
     details: {
       parameters: model.parameterCount,
       corpus: text.summary,
+      operandBytes: operandBytes(training, await firstBatch(batches)),
       ...(operators === undefined ? {} : { operators }),
       ...(ranks === undefined ? {} : { ranks: ranks.size }),
     },

@@ -9,6 +9,10 @@ export const PRECISIONS = [
   "mixed_bfloat16",
   "float16",
   "bfloat16",
+  "float8",
+  "mxfp8",
+  "mxfp4",
+  "nvfp4",
 ] as const;
 export const MASTER_WEIGHTS = ["f32", "none", "kahan", "stochastic"] as const;
 export const ON_OVERFLOW = ["skip", "retry"] as const;
@@ -66,7 +70,10 @@ const MOST_MICROBATCHES = 2 ** 16;
 export const commonFlags: { readonly [K in keyof CommonOptions]: Flag<CommonOptions[K]> } = {
   backend: choice(BACKENDS, { default: "ort", help: "the engine that runs the training step" }),
   device: choice(DEVICES, { default: "cpu", help: "where it runs; webgpu is any GPU, on ort" }),
-  precision: choice(PRECISIONS, { default: "mixed", help: "mixed is what the engine computes natively" }),
+  precision: choice(PRECISIONS, {
+    default: "mixed",
+    help: "mixed is what the engine computes natively, the last four are emulated",
+  }),
   lossScale,
   initialScale: number({ min: Number.MIN_VALUE, help: "first scale of the dynamic loss scale" }),
   masterWeights: choice(MASTER_WEIGHTS, { default: "f32", help: "how parameters are kept and updated" }),

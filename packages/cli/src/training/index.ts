@@ -8,6 +8,7 @@ export { type FitByFlags, fitByFlags, type TrainingRecord } from "./fit-by-flags
 export { formatKinds, type KindTableOptions, metricOf } from "./kind-table.js";
 export { differences, moments, signedSpread, spread } from "./moments.js";
 export { onRanks, type RankRun, ranksFlag } from "./on-ranks.js";
+export { operandBytes } from "./operand-bytes.js";
 export type { OperatorRow, OperatorTable, OperatorTableOptions, OperatorWork } from "./operator-table.js";
 export { formatOperatorTable, operatorTable } from "./operator-table.js";
 export type { Finished, Kind, SeededOptions } from "./over-seeds.js";

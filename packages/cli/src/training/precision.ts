@@ -3,6 +3,7 @@ import {
   bfloat16,
   dynamicLossScale,
   f32Master,
+  float8,
   float16,
   float32,
   type HalfDType,
@@ -13,8 +14,11 @@ import {
   mixed,
   mixedBfloat16,
   mixedFloat16,
+  mxfp4,
+  mxfp8,
   noLossScaling,
   noMasterWeights,
+  nvfp4,
   type Precision,
   staticLossScale,
   stochasticRounding,
@@ -29,6 +33,10 @@ const precisions: Readonly<Record<PrecisionName, (manifest: BackendManifest) => 
   mixed_bfloat16: mixedBfloat16,
   float16,
   bfloat16,
+  float8: () => float8(),
+  mxfp8: () => mxfp8(),
+  mxfp4: () => mxfp4(),
+  nvfp4: () => nvfp4(),
 };
 
 const masters: Readonly<Record<MasterWeightsName, (half: HalfDType) => MasterWeights>> = {

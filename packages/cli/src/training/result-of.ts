@@ -42,7 +42,16 @@ export async function resultOf(parts: ResultParts): Promise<RunResult> {
     msPerStep,
     flopsPerSecond: hasRate ? (flops * options.accumulate * 1000) / msPerStep.median : null,
     peakMemoryBytes,
-    emulated: training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+    emulated: [
+      ...training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
+      ...(training.precision.recipe === undefined
+        ? []
+        : [emulatedProducts(backend.name, training.precision)]),
+    ],
     ...(details === undefined ? {} : { details }),
   };
 }
+
+// No backend promises products of 8 or 4 bits: a step's graph multiplies in float32 what the codes stand for.
+const emulatedProducts = (backend: string, { name }: Precision): string =>
+  `${backend}: products of ${name} are emulated: same numbers, multiplied in f32, slower than float32`;
