@@ -84,9 +84,11 @@ describe("an app", () => {
                                        tfjs, openvino, xla, reference (default: ort)
         --device <cpu|cuda|webgpu>     where it runs; webgpu is any GPU, on ort
                                        (default: cpu)
-        --precision <NAME>             mixed is what the engine computes natively:
-                                       mixed, float32, mixed_float16, mixed_bfloat16,
-                                       float16, bfloat16 (default: mixed)
+        --precision <NAME>             mixed is what the engine computes natively, the
+                                       last four are emulated: mixed, float32,
+                                       mixed_float16, mixed_bfloat16, float16,
+                                       bfloat16, float8, mxfp8, mxfp4, nvfp4 (default:
+                                       mixed)
         --loss-scale <none|dynamic|S>  how the loss is scaled; without it, as the
                                        precision needs
         --initial-scale <X>            first scale of the dynamic loss scale
