@@ -7,6 +7,7 @@ import { magnitudeAxis } from "../magnitude.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { exponentsFigure } from "../plots/exponents.js";
 import { layersFigure, namesWidth } from "../plots/layers.js";
+import { eightBitsTable } from "./eight-bits.js";
 import { type Column, table } from "./table.js";
 
 const sections: Readonly<Record<string, readonly GroupHistogram["kind"][]>> = {
@@ -66,6 +67,6 @@ ${figure(layersFigure({ title: `${title} by layer`, groups: own, axis, marginLef
   )}</div>
 <details><summary>The numbers, group by group</summary>
 ${table("Ranges by layer", columns, groups)}</details>
-</section>
+${eightBitsTable(groups)}</section>
 `;
 }

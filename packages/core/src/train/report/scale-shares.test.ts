@@ -1,7 +1,7 @@
-import { roundTo } from "@mp/graph";
+import { decode, encode, roundTo } from "@mp/graph";
 import { describe, expect, it } from "vitest";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
-import { recommendScale, scaleShares } from "./scale-shares.js";
+import { recommendScale, scaleShares, shareAtScale } from "./scale-shares.js";
 
 /** One value in the middle of each exponent from `first` on. */
 const spread = (first: number, length: number): ExponentHistogram => ({
@@ -28,6 +28,17 @@ describe.each([
       expect([scale, overflow]).toEqual([scale, share((x) => x === Number.POSITIVE_INFINITY)]);
     }
   });
+});
+
+it.each(["f8e4m3", "f8e5m2"] as const)("the share that becomes 0 in %s is that of rounding", (dtype) => {
+  for (const scale of [2 ** -3, 1, 2 ** 6]) {
+    const rounded = Array.from({ length: 45 }, (_, i) =>
+      decode(dtype, encode(dtype, 1.5 * 2 ** (i - 40) * scale)),
+    );
+    const zeros = rounded.filter((x) => x === 0).length;
+    expect(zeros).toBeGreaterThan(0);
+    expect(shareAtScale(spread(-40, 45), dtype, scale).zero).toBe(zeros / 45);
+  }
 });
 
 /** A histogram of one gradient. */

@@ -1,8 +1,8 @@
-import { floatFormats, type HalfDType } from "@mp/graph";
+import { type FloatDType, floatFormats, type HalfDType } from "@mp/graph";
 import { MOST_LOST } from "../diagnosis/find-remedies.js";
 import type { ExponentHistogram } from "./counts/exponent-counts.js";
 
-/** Fractions of the nonzero gradients, multiplied by a scale, that become 0, subnormal or infinite in a half dtype. */
+/** Fractions of nonzero values, multiplied by a scale, that become 0, subnormal or infinite in a dtype. */
 export interface ScaleShare {
   /** A power of two. */
   readonly scale: number;
@@ -10,7 +10,7 @@ export interface ScaleShare {
   readonly zero: number;
   /** Fraction kept with fewer bits: below the smallest normal number. */
   readonly subnormal: number;
-  /** Fraction that becomes infinite: 2^(largest exponent + 1) or more. */
+  /** Fraction that does not fit: 2^(largest exponent + 1) or more. */
   readonly overflow: number;
 }
 
@@ -21,12 +21,12 @@ const SCALE_EXPONENTS: readonly number[] = Array.from({ length: 25 }, (_, k) => 
 const MARGIN = 4;
 
 /**
- * The effect of a half dtype on a histogram's finite nonzero values after multiplication by a scale (rounded down to a
+ * The effect of a dtype of 16 or 8 bits on a histogram's finite nonzero values after multiplication by a scale (rounded down to a
  * power of two; default 1). A power of two shifts every exponent and changes no digit, so the histogram at scale 1 is
  * enough for all scales, up to rounding at the limits.
  */
-export function shareAtScale(histogram: ExponentHistogram, half: HalfDType, scale = 1): ScaleShare {
-  const { minExponent, maxExponent, fractionBits } = floatFormats[half];
+export function shareAtScale(histogram: ExponentHistogram, dtype: FloatDType, scale = 1): ScaleShare {
+  const { minExponent, maxExponent, fractionBits } = floatFormats[dtype];
   const smallestKept = minExponent - fractionBits - 1;
   const k = Math.floor(Math.log2(scale));
   const finite = histogram.counts.reduce((sum, count) => sum + count, 0);
