@@ -161,7 +161,7 @@ describe("the suite", () => {
         "aliasing": "42 of 82",
         "autocast": "38 of 38",
         "axis": "158 of 394",
-        "cast": "105 of 105",
+        "cast": "109 of 109",
         "constant": "5 of 5",
         "custom-gradient": "94 of 130",
         "determinism": "5 of 5",

@@ -9,7 +9,7 @@ import {
   shown,
 } from "@mp/graph/internal";
 import { expectHalf } from "../cast/plan.js";
-import { checkRecipe } from "../quantize/recipe.js";
+import { checkRecipes } from "../quantize/recipes-by-step.js";
 import type { Precision, PrecisionChoice } from "./presets.js";
 
 /** Checks that an option is an object with these functions: JavaScript users have no type checks. */
@@ -34,7 +34,7 @@ const PRECISION_PARTS: Readonly<Record<string, Check>> = {
   policy: partWith([], 'make one: policy: castingPolicy({ compute: "f16" })'),
   masterWeights: partWith(["init", "parameters", "apply"], "make one: masterWeights: f32Master()"),
   lossScaler: scalerPart,
-  recipe: checks.optional(checkRecipe),
+  recipe: checks.optional(checkRecipes),
 };
 
 const PRECISION_NAMES: OptionNames<Precision> = {

@@ -58,8 +58,6 @@ export interface Recipe {
   readonly scaling?: DelayedScaling | undefined;
   readonly products: "weights" | "all";
   readonly scopes: Readonly<Record<string, boolean>>;
-  /** Everything that decides the numbers. Loading a checkpoint with another description warns. */
-  readonly description: string;
 }
 
 const scopes = checks.claim(
@@ -111,13 +109,17 @@ export function recipe(options: RecipeOptions): Recipe {
       "recipe: with scaling, rules must be by tensor, with f32 scales that are no powers of two, and without a margin; leave scaling out, or give it the margin",
     );
   const facts = { rules, hadamard, ...(scaling === undefined ? {} : { scaling }), products, scopes };
-  return Object.freeze({ name, ...facts, description: `${name} ${JSON.stringify(facts)}` });
+  return Object.freeze({ name, ...facts });
 }
 
-/** Checks that an option is a recipe, or recipes by step. @throws MP_INVALID_ARGUMENT for anything else */
+/** Checks that an option is a recipe. @throws MP_INVALID_ARGUMENT for anything else */
 export function checkRecipe(what: string, value: unknown): void {
-  const { name, description } = (value ?? {}) as Partial<Recipe>;
-  // A changed copy, which is not frozen, would have the description of the recipe that it was copied from.
-  if (Object.isFrozen(value) && typeof name === "string" && typeof description === "string") return;
-  throw invalid(`${what} must be made by recipe(…), or taken as it is from a precision: float8().recipe`);
+  const { name, rules } = (value ?? {}) as Partial<Recipe>;
+  if (typeof name === "string" && isPlainObject(rules)) return;
+  throw invalid(`${what} must be made by recipe(…), or taken from a precision: float8().recipe`);
+}
+
+/** Describes everything that decides the numbers. Loading a checkpoint with another description warns. */
+export function describeRecipe({ name, ...facts }: Recipe): string {
+  return `${name} ${JSON.stringify(facts)}`;
 }

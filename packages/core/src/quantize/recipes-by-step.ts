@@ -1,6 +1,6 @@
 import { invalid, isPlainObject, shown } from "@mp/graph/internal";
 import type { DelayedScaling } from "./delayed-scaling.js";
-import { checkRecipe, type Recipe } from "./recipe.js";
+import { checkRecipe, describeRecipe, type Recipe } from "./recipe.js";
 
 /** A recipe that holds from a count of applied steps on; undefined for products that are not quantized. */
 export interface RecipePhase {
@@ -12,8 +12,6 @@ export interface RecipePhase {
 export interface RecipesByStep {
   readonly name: string;
   readonly phases: readonly [RecipePhase, ...RecipePhase[]];
-  /** Everything that decides the numbers. Loading a checkpoint with another description warns. */
-  readonly description: string;
 }
 
 /**
@@ -39,14 +37,22 @@ export function recipesByStep(recipes: Readonly<Record<number, Recipe | "none" |
   const lengths = new Set(phases.flatMap(({ recipe }) => recipe?.scaling?.history ?? []));
   if (lengths.size > 1)
     throw invalid(`recipesByStep: delayed scaling must have one history, got ${[...lengths].join(" and ")}`);
-  const text = (of: (recipe: Recipe) => string): string =>
-    phases.map(({ from, recipe }) => `${from}: ${recipe === undefined ? "none" : of(recipe)}`).join(", ");
-  return Object.freeze({
-    name: `byStep(${text(({ name }) => name)})`,
-    phases: [first, ...rest] as const,
-    description: `byStep(${text(({ description }) => description)})`,
-  });
+  const made = [first, ...rest] as const;
+  return Object.freeze({ name: describePhases(made, ({ name }) => name), phases: made });
 }
+
+const describePhases = (phases: readonly RecipePhase[], of: (recipe: Recipe) => string): string =>
+  `byStep(${phases.map(({ from, recipe }) => `${from}: ${recipe === undefined ? "none" : of(recipe)}`).join(", ")})`;
+
+/** Checks that an option is a recipe, or recipes by step. @throws MP_INVALID_ARGUMENT for anything else */
+export function checkRecipes(what: string, value: unknown): void {
+  const { phases } = (value ?? {}) as Partial<RecipesByStep>;
+  if (!Array.isArray(phases)) checkRecipe(what, value);
+}
+
+/** Describes everything that decides the numbers. Loading a checkpoint with another description warns. */
+export const describeRecipes = (recipe: Recipe | RecipesByStep): string =>
+  "phases" in recipe ? describePhases(recipe.phases, describeRecipe) : describeRecipe(recipe);
 
 /** The phases of a precision's part `recipe`. */
 export function phasesOf(recipe: Recipe | RecipesByStep | undefined): RecipesByStep["phases"] {

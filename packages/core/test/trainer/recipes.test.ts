@@ -219,6 +219,19 @@ describe("recipes by step", () => {
     expect(said.join()).toMatch(/recipe float8 .* instead of byStep\(0: none, 2: float8/);
   });
 
+  it("are described by what they are, also changed copies", async () => {
+    const of = (recipe: Recipe): Precision => ({ ...float32(), recipe });
+    const file = await withRun({ precision: of(float8().recipe) }, (run) => run.saveBytes());
+    const said: string[] = [];
+    const onWarning = ({ message }: { readonly message: string }): void => void said.push(message);
+    const copy = { ...float8().recipe };
+    await withRun({ precision: of(copy), onWarning }, (run) => run.loadBytes(file));
+    expect(said).toEqual([]);
+    const changed = { ...copy, hadamard: true };
+    await withRun({ precision: of(changed), onWarning }, (run) => run.loadBytes(file));
+    expect(said.join()).toMatch(/"hadamard":true/);
+  });
+
   it.each([[{}], [{ 1: "none" }], [{ 0: "none", "-1": "none" }], [{ 0: float8() }], [[]]])(
     "are refused: %j",
     (given) => {
@@ -238,7 +251,6 @@ describe("recipes that cannot hold are refused", () => {
       () => recipe({ ...rules, input: { ...rule, margin: 1 }, scaling: delayedScaling() }),
       "without a margin",
     ],
-    [() => recipesByStep({ 0: { ...float8().recipe, hadamard: true } }), "must be made by recipe"],
   ])("%s", (make, message) => {
     expect(make).toThrow(message);
   });

@@ -1,3 +1,4 @@
+import { describeRecipes } from "../../../quantize/recipes-by-step.js";
 import type { Definitions, StepDefinition } from "../../definition/definition.js";
 import { withObjective } from "../../definition/objective-state.js";
 import { describeEma } from "../../weights/average.js";
@@ -28,7 +29,7 @@ export function listSettings(definitions: Definitions): readonly Setting[] {
   return [
     setting("policy", String(policy)),
     setting("masterWeights", masterWeights.name, true),
-    ...(recipe === undefined ? [] : [setting("recipe", recipe.description)]),
+    ...(recipe === undefined ? [] : [setting("recipe", describeRecipes(recipe))]),
     ...(objective === undefined ? [] : [setting(OBJECTIVES, JSON.stringify(objective.all), true)]),
     ...definitions.flatMap(ownSettings),
     // A mean is written as the number alone, as in checkpoints that are older than the option.
