@@ -5,7 +5,7 @@ import { cast, concat, literal, reshape, slice } from "@mp/graph/ops";
 import { blocksOf } from "./blocks.js";
 import { withHadamard } from "./hadamard.js";
 import { isProduct } from "./plan-products.js";
-import { quantizeBlocks, valuesOf } from "./quantize.js";
+import { type QuantizedBlocks, quantizeBlocks, valuesOf } from "./quantize.js";
 import { OPERAND_ROLES, type OperandRole, type Recipe } from "./recipe.js";
 import { granularities, type ReadRule } from "./rule.js";
 
@@ -41,18 +41,17 @@ function emitQuantized(
   product: Product,
   operands: readonly Tensor[],
   standings: readonly [Standing, Standing],
-  { recipe, key, encodes }: Quantization,
+  quantization: Quantization,
   onQuantized: (role: OperandRole, amax: Tensor) => void,
 ): Tensor {
   const [a, b, ...rest] = operands as [Tensor, Tensor, ...Tensor[]];
   const axes = innerAxes(product, a, b);
   const isForWeight = standings.includes("gradient") && standings.includes("input");
-  const given = recipe.hadamard && isForWeight ? withHadamard([a, b], axes) : [a, b];
+  const given = quantization.recipe.hadamard && isForWeight ? withHadamard([a, b], axes) : [a, b];
   const values = given.map((x, index) => {
     const standing = standings[index] as Standing;
     if (standing === "ready") return x;
-    const context = { key: key && foldIn(key, standing), encode: encodes && encodeOf(encodes, standing) };
-    const quantized = quantizeBlocks(x, recipe.rules[standing], axes[index] as number, context);
+    const quantized = quantizeOperand(x, standing, axes[index] as number, quantization);
     onQuantized(standing, quantized.amax);
     return valuesOf(quantized);
   });
@@ -67,10 +66,16 @@ export interface Quantization {
   readonly encodes?: Tensor | undefined;
 }
 
-/** The factor of one role before rounding, a scalar. */
-function encodeOf(encodes: Tensor, role: OperandRole): Tensor {
+/** Quantizes an f32 operand by the rule of its role. */
+function quantizeOperand(
+  x: Tensor,
+  role: OperandRole,
+  axis: number,
+  { recipe, key, encodes }: Quantization,
+): QuantizedBlocks {
   const start = OPERAND_ROLES.indexOf(role);
-  return reshape(slice(encodes, [{ axis: 0, start, end: start + 1 }]), []);
+  const encode = encodes && reshape(slice(encodes, [{ axis: 0, start, end: start + 1 }]), []);
+  return quantizeBlocks(x, recipe.rules[role], axis, { key: key && foldIn(key, role), encode });
 }
 
 /**
@@ -84,7 +89,7 @@ export function quantizedProduct(
   roles: readonly [OperandRole, OperandRole],
   quantization: Quantization,
 ): Tensor {
-  const { recipe, key } = quantization;
+  const { recipe } = quantization;
   const { dtype } = operands[0] as Tensor;
   const isKept = (role: OperandRole): boolean =>
     isSquare(recipe.rules[role]) && !(recipe.hadamard && role === "input");
@@ -94,9 +99,8 @@ export function quantizedProduct(
     (encodes: readonly Tensor[], given: readonly Tensor[]) => {
       const [a, b, ...rest] = wide(given) as [Tensor, Tensor, ...Tensor[]];
       const sides = [a, b].map((x, index) => {
-        const role = roles[index] as OperandRole;
-        const context = { key: key && foldIn(key, role), encode: encodes[0] && encodeOf(encodes[0], role) };
-        return quantizeBlocks(x, recipe.rules[role], axes[index] as number, context);
+        const own = { ...quantization, encodes: encodes[0] };
+        return quantizeOperand(x, roles[index] as OperandRole, axes[index] as number, own);
       });
       const result = cast(emitProduct(product, [...sides.map(valuesOf), ...rest]), dtype);
       const kept = sides.map(({ codes, decode }, index) =>
