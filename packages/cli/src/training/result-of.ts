@@ -1,4 +1,4 @@
-import type { Precision, TrainingWarning } from "@mp/core";
+import type { Backend, Precision, TrainingWarning } from "@mp/core";
 import type { CommonOptions } from "../common-flags.js";
 import { type RunResult, stepTimes } from "../result.js";
 import type { TrainingRecord } from "./fit-by-flags.js";
@@ -44,14 +44,18 @@ export async function resultOf(parts: ResultParts): Promise<RunResult> {
     peakMemoryBytes,
     emulated: [
       ...training.warnings.filter(({ type }) => type === "emulated").map(({ message }) => message),
-      ...(training.precision.recipe === undefined
-        ? []
-        : [emulatedProducts(backend.name, training.precision)]),
+      ...emulatedProducts(backend, training.precision),
     ],
     ...(details === undefined ? {} : { details }),
   };
 }
 
-// No backend promises products of 8 or 4 bits: a step's graph multiplies in float32 what the codes stand for.
-const emulatedProducts = (backend: string, { name }: Precision): string =>
-  `${backend}: products of ${name} are emulated: same numbers, multiplied in f32, slower than float32`;
+/** Says that products of a recipe are emulated. A backend that adds 8-bit floats itself does so for scales of tensors. */
+function emulatedProducts({ name, manifest }: Backend, { name: precision, recipe }: Precision): string[] {
+  const rules = recipe !== undefined && "rules" in recipe ? Object.values(recipe.rules) : [];
+  const isByTensor = rules.length > 0 && rules.every(({ granularity }) => granularity === "tensor");
+  if (recipe === undefined || (isByTensor && manifest.accumulate.f8 !== undefined)) return [];
+  return [
+    `${name}: products of ${precision} are emulated: same numbers, multiplied in f32, slower than float32`,
+  ];
+}
