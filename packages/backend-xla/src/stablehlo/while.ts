@@ -5,8 +5,8 @@ import { namesText, typesText } from "./tensor-type.js";
 type Values = readonly Operand[];
 
 /**
- * Repeats `body` while `condition`, which returns a scalar bool, is true. Both get the current values; these
- * must include all operands that the two functions read.
+ * Repeats `body` while `condition` returns true, a scalar bool. Both read the values that they are given, and no other
+ * operands.
  */
 export function repeatWhile(
   emitter: Emitter,

@@ -18,7 +18,7 @@ export interface MlflowOptions {
   readonly params?: Readonly<Record<string, string | number | boolean>>;
   /** Iterations between steps that are sent; default 1. Validations are always sent. */
   readonly every?: number;
-  /** Milliseconds that the end of `fit` waits for what is left; default 10 000. */
+  /** Longest time in milliseconds that the end of `fit` waits until all is sent; default 10 000. */
   readonly endTimeoutMs?: number;
   /** Called at the first failure, and with what was never sent; by default the message is printed. */
   readonly onWarning?: (message: string) => void;

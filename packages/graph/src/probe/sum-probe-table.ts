@@ -1,6 +1,6 @@
 /**
- * Probes for the operators that accumulate: nodes whose partial sums the half dtype cannot represent, with the results
- * that f32 accumulation gives. A function makes the table, so that bundlers drop it if nothing probes.
+ * Probes of operators that accumulate. Each has numbers whose partial sums a half dtype cannot hold, and the result of
+ * adding them in f32. A function makes the table, so that bundlers drop it if nothing probes.
  */
 import { floatFormats, type HalfDType } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
