@@ -129,7 +129,7 @@ await withTensorFlow((tf) => {
     );
     const halves = (await run(graph, feeds))["y0"];
     expect(halves?.shape).toEqual(whole);
-    // On processors without AVX-512, oneDNN's softmax of equal values is 2 ** -25 below the half.
+    // Softmax multiplies by estimated reciprocals, so that on some processors half is 2 ** -25 less.
     expect([...(halves?.data ?? [])]).toEqual(Array(2 ** rank).fill(expect.closeTo(0.5, 6)));
   });
 
