@@ -1,21 +1,20 @@
 import { fail } from "../workspace/fail.mjs";
 import { runStages } from "../workspace/stages.mjs";
-import { runCheck, tool, turbo } from "../workspace/turbo.mjs";
+import { runCheck, tool } from "../workspace/turbo.mjs";
 
 /** @type {Readonly<Record<string, () => boolean | Promise<boolean>>>} */
 const CHECKS = {
   biome: () => tool("biome", ["check", "--error-on-warnings", "."]),
-  types: () =>
-    [turbo(["check:types"], { quiet: true, keepGoing: true }), tool("tsc", ["-p", "tools"])].every(Boolean),
   imports: () => tool("depcruise", ["packages/*/src", "--output-type", "err-long"]),
   knip: () => tool("knip", ["--no-config-hints"]),
   api: async () => (await import("../checks/api-reports.mjs")).apiReports({ write: false }),
-  exports: () => turbo(["check:exports"], { quiet: true, keepGoing: true }),
   site: async () => (await (await import("./docs.mjs")).run()) === 0 && runCheck("narrow-site"),
 };
 
 /** Checks that are programs in tools/checks, of the same name. */
 const PROGRAMS = [
+  "types",
+  "exports",
   "browser",
   "size",
   "changeset",

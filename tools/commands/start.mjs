@@ -90,7 +90,7 @@ function installAlone() {
  * @returns {Promise<typeof PROGRAMS>} the bundles, by name
  */
 async function bundle() {
-  /** @type {import("esbuild")} */
+  /** @type {typeof import("esbuild")} */
   const { build } = createRequire(join(ALONE, "package.json"))("esbuild");
   const modules = join(ALONE, "node_modules");
   const outdir = join(ALONE, "dist");

@@ -30,7 +30,7 @@ const notReadAfter = (number: number): Promise<Backend> =>
     return (inputs) => {
       count++;
       if (count < number) kept = mapped(inputs, (input) => (isTensor(input) ? fresh(input) : input));
-      const fed = count < number ? inputs : mapped(inputs, (input) => input);
+      const fed = mapped(inputs, (input) => input);
       if (count >= number)
         for (const [name, input] of Object.entries(kept))
           if (isTensor(input) && isTensor(fed[name])) fed[name] = input;
