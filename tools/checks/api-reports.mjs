@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { basename, join, relative } from "node:path";
 import { CompilerState, Extractor, ExtractorConfig } from "@microsoft/api-extractor";
 import { publicLibraries, root } from "../workspace/packages.mjs";
-import { turbo } from "../workspace/turbo.mjs";
+import { buildPackages } from "../workspace/turbo.mjs";
 import { withExports } from "./readme-exports.mjs";
 
 /** Entries for the other packages of this repository, whose names need no docstring. */
@@ -112,7 +112,7 @@ function findUndocumented(report) {
 
 /** Compares the reports with what is built, or writes them. @param {{ write: boolean }} options @returns {boolean} success */
 export function apiReports({ write }) {
-  if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return false;
+  if (!buildPackages()) return false;
   const libraries = publicLibraries();
   const entries = libraries.flatMap(configurations);
   const compilerState = CompilerState.create(/** @type {ExtractorConfig} */ (entries[0]), {

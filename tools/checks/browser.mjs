@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { createContext, runInContext } from "node:vm";
 import { manifestAt, root } from "../workspace/packages.mjs";
-import { turbo } from "../workspace/turbo.mjs";
+import { buildPackages } from "../workspace/turbo.mjs";
 import { BUNDLED, bundleForBrowser } from "./browser-bundle.mjs";
 import { run } from "./browser-program.js";
 
@@ -27,7 +27,7 @@ const web = {
 };
 const NO_PATHS = /^MP_UNSUPPORTED .*use saveBytes\(\)/;
 
-if (!turbo(["build:js"], { filter: BUNDLED, quiet: true })) process.exit(1);
+if (!buildPackages(BUNDLED, "build:js")) process.exit(1);
 const { core, page } = await bundleForBrowser();
 const { code } = core;
 /** @type {string[]} */

@@ -14,7 +14,7 @@ import { text } from "node:stream/consumers";
 import { pathToFileURL } from "node:url";
 import { root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
-import { turbo } from "../workspace/turbo.mjs";
+import { buildPackages } from "../workspace/turbo.mjs";
 import { linkProject } from "./linked-project.mjs";
 import { extractProgram } from "./markdown-program.mjs";
 import { compilerOptions, transpile } from "./program.mjs";
@@ -42,7 +42,7 @@ const files = repositoryFiles("*.md")
   .filter((file) => only.size === 0 || only.has(file))
   .filter((file) => DOCUMENTS.test(file) && !file.endsWith("CHANGELOG.md"));
 
-if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) process.exit(1);
+if (!buildPackages()) process.exit(1);
 const folder = linkProject(".docs-programs", READERS_PACKAGES);
 copyFileSync(join(root, "tools/checks/printed.mjs"), join(folder, "printed.mjs"));
 const readers = readFileSync(join(root, READERS_FILE), "utf8");

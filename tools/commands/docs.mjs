@@ -19,7 +19,7 @@ import { writeReference } from "../site/reference.mjs";
 import { pagesSidebar } from "../site/sidebar.mjs";
 import { root } from "../workspace/packages.mjs";
 import { repositoryFiles } from "../workspace/repository-files.mjs";
-import { tool, turbo } from "../workspace/turbo.mjs";
+import { buildPackages, tool } from "../workspace/turbo.mjs";
 
 const SITE = join(root, "site");
 const SOURCE = join(SITE, "source");
@@ -140,7 +140,7 @@ export async function run() {
     rmSync(join(SITE, part), { recursive: true, force: true });
   mkdirSync(SOURCE, { recursive: true });
   // Packages see each other's types as a user does.
-  if (!turbo(["build"], { filter: ["./packages/*"], quiet: true })) return 1;
+  if (!buildPackages()) return 1;
   if (!writeReference(SITE, join(SOURCE, "api"), README)) return 1;
   writeConfiguration(writePages());
   if (!tool("vitepress", ["build", SOURCE])) return 1;

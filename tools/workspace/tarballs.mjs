@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { fail } from "./fail.mjs";
 import { publicLibraries, root } from "./packages.mjs";
-import { environment, turbo } from "./turbo.mjs";
+import { buildPackages, environment, turbo } from "./turbo.mjs";
 
 /**
  * Builds every public package, declarations included, and packs it into a folder.
@@ -14,7 +14,7 @@ export function packAll(folder, showsProgress = false) {
   const filter = libraries.map(({ path }) => `./${path}`);
   // What fails is run again to show its output.
   const isBuilt = showsProgress && turbo(["build"], { filter, showTasks: true });
-  if (!isBuilt && !turbo(["build"], { filter, quiet: true })) fail("pack: the packages did not build");
+  if (!isBuilt && !buildPackages(filter)) fail("pack: the packages did not build");
   const { status, stdout } = spawnSync(
     "pnpm",
     [...filter.flatMap((path) => ["--filter", path]), "pack", "--json", "--pack-destination", folder],
