@@ -32,15 +32,21 @@ export function sum({ shape, data }: Values, axes: readonly number[]): number[] 
   return sums;
 }
 
-/** Matrix product as the sum over k of a[…, m, k, 1] · b[…, 1, k, n]; vectors and stacks of matrices as in NumPy. */
+/** Matrix product; vectors and stacks of matrices as in NumPy. */
 export function product(a: Values, b: Values): number[] {
-  const left = [...(a.shape.length === 1 ? [1] : []), ...a.shape, 1];
-  const right =
-    b.shape.length === 1 ? [1, ...b.shape, 1] : [...b.shape.slice(0, -2), 1, ...b.shape.slice(-2)];
-  const shape = broadcastShapes(left, right, "product");
-  const factors = spread({ ...b, shape: right }, shape);
-  const data = spread({ ...a, shape: left }, shape).map((x, index) => x * (factors[index] as number));
-  return sum({ shape, data }, [shape.length - 2]);
+  const left = a.shape.length === 1 ? [1, ...a.shape] : a.shape;
+  const right = b.shape.length === 1 ? [...b.shape, 1] : b.shape;
+  const [m, k, n] = [...left.slice(-2), ...right.slice(-1)] as [number, number, number];
+  const stack = broadcastShapes(left.slice(0, -2), right.slice(0, -2), "product");
+  const rows = spread({ ...a, shape: left }, [...stack, m, k]);
+  const columns = spread({ ...b, shape: right }, [...stack, k, n]);
+  return Array.from({ length: elementCount([...stack, m, n], "product") }, (_, place) => {
+    const row = Math.floor(place / n) * k;
+    const column = Math.floor(place / (m * n)) * k * n + (place % n);
+    let total = 0;
+    for (let i = 0; i < k; i++) total += (rows[row + i] as number) * (columns[column + i * n] as number);
+    return total;
+  });
 }
 
 /** A matrix with rows and columns exchanged. */
