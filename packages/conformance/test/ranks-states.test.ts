@@ -19,10 +19,16 @@ const wave = (shape: readonly number[], step: number) => {
 const params = () => ({ a: wave([60, 70], 0.7), b: wave([70, 64], 1.3) });
 type Params = ReturnType<typeof params>;
 
+interface Given {
+  readonly states: "bf16" | "f16" | "f8e4m3" | "u8";
+  readonly rounding: "nearest" | "stochastic";
+}
+
 const FORMATS = ["bf16", "f16", "f8e4m3", "u8"] as const;
-const cases = FORMATS.flatMap((states) =>
-  (["nearest", "stochastic"] as const).map((rounding) => ({ states, rounding })),
-);
+const cases: readonly Given[] = FORMATS.flatMap((states) => [
+  { states, rounding: "nearest" },
+  { states, rounding: "stochastic" },
+]);
 
 /** The microbatches of a step. In the second step, the last one of rank 1 is not finite. */
 const window = (step: number, rank: number) =>
@@ -31,53 +37,57 @@ const window = (step: number, rank: number) =>
     return step === 1 && rank === 1 && micro === 1 ? { x: tensor(x.data.fill(Number.NaN), x.shape) } : { x };
   });
 
-describe.each(cases)("AdamW with states $states, rounded $rounding, on two ranks", (given) => {
-  const options = (shard: boolean) => () =>
-    ({
-      params: params(),
-      loss: ({ a, b }, { x }) => {
-        const error = sub(matMul(tanh(matMul(x, mul(a, 0.1))), b), 0.5);
-        return reduceMean(mul(error, error));
+const optionsOf = (given: Given, shard: boolean) => () =>
+  ({
+    params: params(),
+    loss: ({ a, b }, { x }) => {
+      const error = sub(matMul(tanh(matMul(x, mul(a, 0.1))), b), 0.5);
+      return reduceMean(mul(error, error));
+    },
+    optimizer: adamW({ learningRate: 0.01, ...given }),
+    precision: float32(),
+    accumulate: 2,
+    seed: 3,
+    onWarning: () => undefined,
+    ...(shard ? { shard: "optimizer" } : {}),
+  }) as Omit<TrainerOptions<Params, Fed, NoModel>, "backend" | "ranks">;
+
+// One format without scales, and the one whose blocks have them.
+it.each<Given>([
+  { states: "bf16", rounding: "nearest" },
+  { states: "u8", rounding: "stochastic" },
+])("states $states of two ranks: the report has the share of the rank that asks", async (given) => {
+  const tensorsOf = async (shard: boolean) => {
+    const played = await together<Params, Fed, NoModel, PrecisionReport["optimizer"]>(
+      await reference(),
+      optionsOf(given, shard),
+      async ({ training }, rank) => {
+        await training.step(...(window(0, rank) as unknown as never[]));
+        return (await training.precisionReport(window(0, rank)[0] as never)).optimizer;
       },
-      optimizer: adamW({ learningRate: 0.01, ...given }),
-      precision: float32(),
-      accumulate: 2,
-      seed: 3,
-      onWarning: () => undefined,
-      ...(shard ? { shard: "optimizer" } : {}),
-    }) as Omit<TrainerOptions<Params, Fed, NoModel>, "backend" | "ranks">;
-
-  it("reports the share of the rank that asks", async () => {
-    const tensorsOf = async (shard: boolean) => {
-      const played = await together<Params, Fed, NoModel, PrecisionReport["optimizer"]>(
-        await reference(),
-        options(shard),
-        async ({ training }, rank) => {
-          await training.step(...(window(0, rank) as unknown as never[]));
-          return (await training.precisionReport(window(0, rank)[0] as never)).optimizer;
-        },
-      );
-      expect(played.map(({ isShare }) => isShare)).toEqual([shard, shard]);
-      return played.map(({ tensors }) => tensors);
-    };
-    const zerosIn = (tensors: PrecisionReport["optimizer"]["tensors"]): number =>
-      tensors.reduce((sum, { histogram }) => sum + histogram.zeros, 0);
-    const bytesIn = (tensors: PrecisionReport["optimizer"]["tensors"]): number =>
-      tensors.reduce((sum, { bytesInF32 }) => sum + bytesInF32, 0);
-    const [[whole = []], shares] = [await tensorsOf(false), await tensorsOf(true)];
-    for (const share of shares) expect(bytesIn(share)).toBeLessThan(bytesIn(whole));
-    expect([bytesIn, zerosIn].map((of) => of(shares.flat()))).toEqual(
-      [bytesIn, zerosIn].map((of) => of(whole)),
     );
-  });
+    expect(played.map(({ isShare }) => isShare)).toEqual([shard, shard]);
+    return played.map(({ tensors }) => tensors);
+  };
+  const zerosIn = (tensors: PrecisionReport["optimizer"]["tensors"]): number =>
+    tensors.reduce((sum, { histogram }) => sum + histogram.zeros, 0);
+  const bytesIn = (tensors: PrecisionReport["optimizer"]["tensors"]): number =>
+    tensors.reduce((sum, { bytesInF32 }) => sum + bytesInF32, 0);
+  const [[whole = []], shares] = [await tensorsOf(false), await tensorsOf(true)];
+  for (const share of shares) expect(bytesIn(share)).toBeLessThan(bytesIn(whole));
+  expect([bytesIn, zerosIn].map((of) => of(shares.flat()))).toEqual(
+    [bytesIn, zerosIn].map((of) => of(whole)),
+  );
+});
 
+describe.each(cases)("AdamW with states $states, rounded $rounding, on two ranks", (given) => {
   const play = async (shard: boolean, from: number, bytes?: Uint8Array) => {
     const played = await together<
       Params,
       Fed,
       NoModel,
       { applied: boolean[]; half: Uint8Array; end: Uint8Array }
-    >(await reference(), options(shard), async ({ training }, rank) => {
+    >(await reference(), optionsOf(given, shard), async ({ training }, rank) => {
       if (bytes !== undefined) await training.loadBytes(bytes);
       const applied: boolean[] = [];
       let half = new Uint8Array();

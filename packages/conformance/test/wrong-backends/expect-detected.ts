@@ -6,6 +6,7 @@
 import type { Backend } from "@mp/graph";
 import { libraryTolerance } from "@mp/graph/backend";
 import { expect, it } from "vitest";
+import { seed } from "../../../safetensors/test/soak/size.js";
 import type { ConformanceCase } from "../../src/conformance-case.js";
 import { delegate } from "../../src/delegate.js";
 import { inAnyOrder, randomSource } from "../../src/random-source.js";
@@ -14,7 +15,7 @@ import { type ConformanceOptions, runConformance } from "../../src/suite/run-con
 import { trainingCases } from "../../src/training/cases/training-cases.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
-const suite = chooseCases({ training: trainingCases });
+export const suite: readonly ConformanceCase[] = chooseCases({ training: trainingCases });
 
 /** The suite's cases of some groups, except those that take minutes when the oracle runs node by node. */
 export const casesOf = (groups: readonly string[], among: RegExp = /./): readonly ConformanceCase[] =>
@@ -34,6 +35,12 @@ export async function failures(options: ConformanceOptions): Promise<readonly st
 /** `npm run soak -- wrong-backends` draws many more cases of a fault's groups, with a seed that it prints. */
 const drawnSeed = process.env["MP_SOAK_SEED"];
 const OTHERS = drawnSeed === undefined ? 3 : 40;
+
+/** A third of the cases, others each day, for backends that must pass them all; in a soak all. */
+export function shareOf(cases: readonly ConformanceCase[]): readonly ConformanceCase[] {
+  const random = randomSource(seed, "share");
+  return cases.filter(() => random.next() < 1 / 3 || drawnSeed !== undefined);
+}
 
 /** The backend, if it declares to be exact, with the tolerance that backends are told to declare. */
 async function atLibraryTolerance(factory: WrongBackend["factory"]): Promise<Backend> {
