@@ -62,11 +62,11 @@ describe("bert", () => {
   });
 
   it("accumulates 32 microbatches of 8 as one batch of 256: the same losses", () => {
-    const common = [OWN_TEXT, ...flags("--steps 6 --dropout 0 --learning-rate 0.01")];
+    const common = [OWN_TEXT, ...flags("--steps 4 --dropout 0 --learning-rate 0.01")];
     const whole = result("whole", ...common, "--batch", "256");
     const micro = result("micro", ...common, "--batch", "8", "--accumulate", "32");
-    expect(micro.loss).toHaveLength(6);
-    expect(whole.loss[5]).toBeLessThan(whole.loss[0] - 0.05);
+    expect(micro.loss).toHaveLength(4);
+    expect(whole.loss[3]).toBeLessThan(whole.loss[0] - 0.05);
     for (const [index, loss] of numbers(whole.loss).entries())
       expect(Math.abs((numbers(micro.loss)[index] as number) - loss)).toBeLessThan(2e-4);
     expect(micro.metric.value / whole.metric.value).toBeCloseTo(1, 3);
@@ -74,7 +74,7 @@ describe("bert", () => {
   });
 
   it("gives the same losses with --checkpointing, dropout included, in less memory", () => {
-    const common = flags("--steps 4 --layers 6 --size 64 --batch 16 --sequence 64");
+    const common = flags("--steps 2 --layers 6 --size 64 --batch 16 --sequence 64");
     const kept = result("kept", ...common);
     const recomputed = result("recomputed", ...common, "--checkpointing");
     expect(recomputed.loss).toEqual(kept.loss);
@@ -88,13 +88,13 @@ describe("bert", () => {
 
   it("tells sources apart, and starts from a pretrained encoder", () => {
     const state = join(folder, "pretrained.safetensors");
-    const model = [OWN_TEXT, ...flags("--layers 1 --size 64 --batch 16 --vocab 1000 --dropout 0")];
+    const model = flags("--batch 16 --dropout 0");
     result("pretrained", ...model, ...flags("--steps 20"), "--save", state);
-    const common = flags("--task classify --steps 150 --learning-rate 0.003");
+    const common = flags("--task classify --steps 60 --learning-rate 0.003");
     const { metric, details, loss } = result("classes", ...model, ...common, "--from", state);
     expect([metric.name, details.task]).toEqual(["test accuracy", "classify"]);
-    // Every third sequence is from the largest source.
-    expect(metric.value).toBeGreaterThan(0.39);
+    // Each of the two sources has half of the sequences.
+    expect(metric.value).toBeGreaterThan(0.9);
     const alone = result("alone", ...model, ...flags("--task classify --steps 1"));
     expect(loss[0]).not.toBe(alone.loss[0]);
   });
