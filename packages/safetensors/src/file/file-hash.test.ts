@@ -43,14 +43,19 @@ const plain = ({ tensors, metadata }: LoadedTensors) =>
     Object.entries(metadata),
   ]);
 
-/** The result of loading the file with one bit flipped: its content, or the code of the refusal. */
+/** One bit in 11 is flipped in a file too, so that each bit of a byte is: reading a file takes longest. */
+const IN_FILE = 11;
+
+/** The result of loading the bytes with one bit flipped: their content, or the code of the refusal. */
 async function withFlip(bytes: Uint8Array, bit: number): Promise<string> {
   const flipped = Uint8Array.from(bytes);
   flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7));
-  await writeFile(path, flipped);
-  const ofFile = await answerOf(() => loadFile(path));
-  expect(await answerOf(() => load(flipped))).toBe(ofFile);
-  return ofFile;
+  const answer = await answerOf(() => load(flipped));
+  if (bit % IN_FILE === seed % IN_FILE) {
+    await writeFile(path, flipped);
+    expect(await answerOf(() => loadFile(path))).toBe(answer);
+  }
+  return answer;
 }
 
 async function answerOf(loaded: () => LoadedTensors | Promise<LoadedTensors>): Promise<string> {
