@@ -17,6 +17,7 @@ const files = {
   "steady-memory": ["core", "test/steady-memory.test.ts"],
   "failing-trainings": ["nn", "test/failing-trainings.test.ts"],
   export: ["backend-ort", "test/random-exports.test.ts"],
+  "broken-tokenizer": ["language-models", "test/broken-tokenizer.test.ts"],
   "wrong-backends": ["conformance", "test/wrong-backends"],
 };
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { MpError } from "@mp/core";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { part } from "../../safetensors/test/soak/size.js";
 import { loadTokenizer } from "../src/tokenizer/index.js";
 
 const fixtures = fileURLToPath(new URL("fixtures/tokenizer", import.meta.url));
@@ -198,7 +199,7 @@ it("works or is refused by name with a remedy, whatever is damaged", async () =>
       return undefined;
     }
   };
-  const runs = 500;
+  const runs = part(6000);
   await fc.assert(
     fc.asyncProperty(
       fc.nat(folders.length - 1),
