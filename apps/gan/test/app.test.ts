@@ -93,11 +93,11 @@ describe("gan", () => {
 
   it("prints the table", () => {
     const path = join(folder, "table.json");
-    const { status, stdout } = run("--table", "--seeds", "2", "--steps", "2", "--json", path);
+    const { status, stdout } = run("--table", "--seeds", "1", "--steps", "2", "--json", path);
     expect(status).toBe(0);
     expect(stdout).toMatch(/ms per step +peak MiB +skipped +Fréchet distance +against float32/);
     expect(stdout.match(/^(float32|mixed_float16|mixed_bfloat16) .*±/gm)).toHaveLength(3);
-    expect(JSON.parse(readFileSync(path, "utf8")).runs).toHaveLength(6);
+    expect(JSON.parse(readFileSync(path, "utf8")).runs).toHaveLength(3);
   });
 
   it("refuses what is wrong in one line with exit code 2", () => {

@@ -36,7 +36,7 @@ import { expect, it } from "vitest";
 import { ort } from "../src/index.js";
 import { blockOf } from "./serving-page.js";
 
-const RUNS = 16;
+const RUNS = 8;
 
 interface Loaded {
   readonly model: CausalLm;

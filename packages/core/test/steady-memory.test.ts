@@ -38,7 +38,7 @@ const STEPS = new Map([
 
 it.each(backends)("memory stays flat while %s makes many steps", async (backend) => {
   const full = STEPS.get(backend) ?? WARM_UP;
-  const steps = WARM_UP + Math.max(5_000, part(full - WARM_UP));
+  const steps = WARM_UP + Math.max(3_000, part(full - WARM_UP));
   const measured = await resident(backend, "watch", steps);
   expectFlat(`${backend}, ${steps} steps after ${WARM_UP}`, measured.slice(WARM_UP / 250));
 });

@@ -140,7 +140,7 @@ describe.each(names)("%s", (name) => {
 });
 
 const SMALL_RESNET = { channels: [64, 1, 1, 1], num_classes: 3 };
-const SMALL_VIT = { depth: 1, num_classes: 3 };
+const SMALL_VIT = { depth: 1, num_classes: 3, embed_dim: 24, num_heads: 3 };
 
 describe("a model by its name", () => {
   // Numbers of parameters in timm 1.0.31.

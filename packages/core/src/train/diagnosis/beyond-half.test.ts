@@ -38,10 +38,7 @@ it("a batch beyond float16 is named at the first skip, once, and in the error an
 });
 
 it("exactly the numbers that the half rounds to infinity are", async () => {
-  const near = fc.oneof(
-    fc.constantFrom(65504, 65519, 65520, 65536, -65520, -65519, 3e38),
-    fc.float({ min: 60000, max: 70000, noNaN: true }),
-  );
+  const near = fc.oneof(fc.constantFrom(65536, 3e38), fc.float({ min: 60000, max: 70000, noNaN: true }));
   await fc.assert(
     fc.asyncProperty(near, async (x) => {
       const { said } = await warningsOf(x, 1);
@@ -49,7 +46,7 @@ it("exactly the numbers that the half rounds to infinity are", async () => {
         !Number.isFinite(roundTo("f16", x)),
       );
     }),
-    { numRuns: 20 },
+    { numRuns: 10, examples: [[65504], [65519], [65520], [-65519], [-65520]] },
   );
 });
 

@@ -161,7 +161,7 @@ describe("optimizer state in the precision report", () => {
         const elements = codes.reduce((sum, name) => sum + (tensors[name]?.data.length ?? 0), 0);
         expect([kinds.optimizer, optimizerInF32]).toEqual([bytes, 4 * elements + steps]);
       }),
-      { numRuns: 25 },
+      { numRuns: 8 },
     );
   });
 
