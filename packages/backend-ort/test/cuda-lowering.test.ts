@@ -17,6 +17,7 @@ import { decodeModel } from "@mp/onnx";
 import { type Findings, lowerGraph, targetOf } from "@mp/onnx-lowering";
 import { runGraph } from "@mp/onnx-lowering/probe";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { seed } from "../../safetensors/test/soak/size.js";
 import { openRuntime } from "../src/native/index.js";
 import { engineToProbe } from "../src/probe/engine-to-probe.js";
 import { composedBackend } from "./composed-backend.js";
@@ -216,11 +217,13 @@ const CASE = new RegExp(KINDS.map(([kinds, ops]) => `^(${kinds})/(${ops.join("|"
 const OWN_KERNEL = /^op\/ScatterND-f32\/many-repeated-rows$/;
 
 it("compositions for CUDA give the oracle's results on the processor", async () => {
-  const cases = allCases.filter(({ id }) => CASE.test(id) && !OWN_KERNEL.test(id));
+  const all = allCases.filter(({ id }) => CASE.test(id) && !OWN_KERNEL.test(id));
+  // A third of them, others each day.
+  const cases = all.filter((_, at) => at % 3 === seed % 3);
   const report = await runConformance({
     factory: () => composedBackend(engineToProbe(runtime), findings),
     cases,
   });
   expect(failuresOf(report)).toEqual([]);
-  expect(report.counts.passed).toBeGreaterThan(300);
+  expect(report.counts.passed).toBeGreaterThan(100);
 });

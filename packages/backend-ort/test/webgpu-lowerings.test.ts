@@ -8,6 +8,7 @@ import { allCases, failuresOf, runConformance } from "@mp/conformance";
 import type { Backend } from "@mp/graph";
 import { knownFindings } from "@mp/onnx-lowering";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { seed } from "../../safetensors/test/soak/size.js";
 import { openRuntime } from "../src/native/index.js";
 import { engineToProbe } from "../src/probe/engine-to-probe.js";
 import { composedBackend } from "./composed-backend.js";
@@ -38,8 +39,10 @@ const CASE = new RegExp(`^op/(${COMPOSED.join("|")})-(f32|i32|u8|bool|i64|u64)/`
 const LEFT_OUT = /(transposed|sliced)-operands$|indices-outside-fail$/;
 
 it("compositions for WebGPU give the oracle's results on the processor", async () => {
-  const cases = allCases.filter(({ id }) => CASE.test(id) && !LEFT_OUT.test(id));
+  const all = allCases.filter(({ id }) => CASE.test(id) && !LEFT_OUT.test(id));
+  // A third of them, others each day.
+  const cases = all.filter((_, at) => at % 3 === seed % 3);
   const report = await runConformance({ factory: composed, cases });
   expect(failuresOf(report)).toEqual([]);
-  expect(report.counts.passed).toBeGreaterThan(300);
+  expect(report.counts.passed).toBeGreaterThan(100);
 });

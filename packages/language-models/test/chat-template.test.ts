@@ -11,6 +11,7 @@ import { MpError } from "@mp/core";
 import fc from "fast-check";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { refusal } from "../../data/test/refusal.js";
+import { seed } from "../../safetensors/test/soak/size.js";
 import { type ChatMessage, type ChatTemplate, renderChat } from "../src/tokenizer/chat-template.js";
 
 type Text = string | readonly [length: number, sha256: string] | null;
@@ -79,9 +80,9 @@ describe("as transformers", () => {
     },
   );
 
-  it("1000 random templates", async () => {
+  it("a third of 1000 random templates, others each day", async () => {
     const wrong: unknown[] = [];
-    for (const [source, variables, text] of expected.expressions) {
+    for (const [source, variables, text] of expected.expressions.filter((_, at) => at % 3 === seed % 3)) {
       const fields = expected.variables[variables] as Fields;
       const got = await written(rendered({ file: "template", source }, variablesOf(fields)));
       if (JSON.stringify(got) !== JSON.stringify(text)) wrong.push([source, variables, got, text]);

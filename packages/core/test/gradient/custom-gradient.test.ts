@@ -132,7 +132,7 @@ describe.each(CUSTOM_GRADIENTS.map((one) => [one.name, one] as const))(
             tolerance,
           );
         }),
-        { numRuns: 12 },
+        { numRuns: 5 },
       );
     });
 
@@ -146,7 +146,7 @@ describe.each(CUSTOM_GRADIENTS.map((one) => [one.name, one] as const))(
             4 * tolerance,
           );
         }),
-        { numRuns: 12 },
+        { numRuns: 5 },
       );
     });
 
@@ -186,7 +186,7 @@ describe.each(CUSTOM_GRADIENTS.map((one) => [one.name, one] as const))(
           }
           expectNear(run(grad(loss), hosted(x, shape)), want, 1e-4);
         }),
-        { numRuns: 12 },
+        { numRuns: 5 },
       );
     });
   },
