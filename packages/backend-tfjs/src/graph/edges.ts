@@ -19,6 +19,8 @@ export interface WireType extends ValueType {
 export function wireType({ dtype, shape }: ValueType): WireType {
   const carrier = carrierDType(dtype);
   if (carrier === dtype) return { dtype: carrier, shape };
+  const parts = bytesPerElement[dtype] / CARRIER_BYTES;
+  if (parts > 1) return { dtype: carrier, shape: [...shape, parts] };
   const byteLength = elementCount(shape, "edge") * bytesPerElement[dtype];
   return { dtype: carrier, shape: [Math.ceil(byteLength / CARRIER_BYTES)] };
 }
@@ -37,20 +39,16 @@ export function receive(
   const wire = wireType(value);
   const fed = writer.placeholder(wire.dtype, wire.shape);
   if (wire.dtype === dtype) return { fed, name: fed };
+  const bits = bitcast(writer, fed, "i32", dtype);
   const ratio = perCarrier(value);
+  if (ratio < 1) return { fed, name: bits };
   const [carriers = 0] = wire.shape;
-  if (ratio < 1) {
-    const pairs = reshape(writer, fed, "i32", [carriers * ratio, 1 / ratio]);
-    return { fed, name: reshape(writer, bitcast(writer, pairs, "i32", dtype), dtype, shape) };
-  }
-  const all = reshape(writer, bitcast(writer, fed, "i32", dtype), dtype, [carriers * ratio]);
-  const own =
-    count === carriers * ratio
-      ? all
-      : writer.one("Slice", [all, writer.ints([0]), writer.ints([count])], {
-          T: type(dtype),
-          Index: type("i32"),
-        });
+  if (count === carriers * ratio) return { fed, name: reshape(writer, bits, dtype, shape) };
+  const all = reshape(writer, bits, dtype, [carriers * ratio]);
+  const own = writer.one("Slice", [all, writer.ints([0]), writer.ints([count])], {
+    T: type(dtype),
+    Index: type("i32"),
+  });
   return { fed, name: reshape(writer, own, dtype, shape) };
 }
 
@@ -62,18 +60,21 @@ export function send(writer: ScopeWriter, name: string, value: ValueType): strin
   const wire = wireType(value);
   if (wire.dtype === dtype) return name;
   const ratio = perCarrier(value);
+  if (ratio < 1) return bitcast(writer, name, dtype, "i32");
   const [carriers = 0] = wire.shape;
-  if (ratio < 1) return reshape(writer, bitcast(writer, name, dtype, "i32"), "i32", wire.shape);
-  const flat = reshape(writer, name, dtype, [count]);
   const missing = carriers * ratio - count;
   const whole =
     missing === 0
-      ? flat
-      : writer.one("ConcatV2", [flat, writer.constant(zeros([missing], dtype)), writer.scalar(0, "i32")], {
-          T: type(dtype),
-          Tidx: type("i32"),
-          N: int(2),
-        });
+      ? name
+      : writer.one(
+          "ConcatV2",
+          [
+            reshape(writer, name, dtype, [count]),
+            writer.constant(zeros([missing], dtype)),
+            writer.scalar(0, "i32"),
+          ],
+          { T: type(dtype), Tidx: type("i32"), N: int(2) },
+        );
   return bitcast(writer, reshape(writer, whole, dtype, [carriers, ratio]), dtype, "i32");
 }
 

@@ -118,7 +118,7 @@ export class ScopeWriter implements TermWriter {
     attributes: TfAttributes = {},
     { outputs = 1, after = [] }: EmitOptions = {},
   ): readonly string[] {
-    const resolve = (input: Input): string => this.#resolve(typeof input === "string" ? input : input.name);
+    const resolve = (input: Input): string => this.resolve(typeof input === "string" ? input : input.name);
     const [read, ran] = [inputs.map(resolve), after.map(resolve)];
     const name = this.#name(op);
     this.nodes.push(nodeInit(op, name, [...read, ...controls(ran)], attributes));
@@ -171,8 +171,8 @@ export class ScopeWriter implements TermWriter {
   loop({ variables, invariants, goesOn, step }: LoopParts): readonly string[] {
     const around = this.#frame;
     // Deferred values are made outside.
-    const starts = variables.map(({ start }) => this.#resolve(start));
-    const same = invariants.map(({ start }) => this.#resolve(start));
+    const starts = variables.map(({ start }) => this.resolve(start));
+    const same = invariants.map(({ start }) => this.resolve(start));
     this.#frame = { name: this.#name("loop"), around, constants: new Map() };
     const merges = variables.map(({ dtype }, index) => {
       const entered = this.#enter(starts[index] as string, dtype, false);
@@ -215,10 +215,11 @@ export class ScopeWriter implements TermWriter {
     return outputs;
   }
 
-  #resolve(name: string): string {
+  /** The real name of a result; makes its nodes if it is deferred. */
+  resolve(name: string): string {
     const deferred = this.#deferred.get(name);
     if (deferred === undefined) return name;
-    const real = typeof deferred === "string" ? deferred : this.#resolve(deferred());
+    const real = typeof deferred === "string" ? deferred : this.resolve(deferred());
     this.#deferred.set(name, real);
     return real;
   }

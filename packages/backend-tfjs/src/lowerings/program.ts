@@ -87,7 +87,7 @@ class ProgramLowering {
     const writer = this.#writer;
     const inputs = this.#inputs();
     this.#lowerAll(this.#graph.nodes, (node) => writer.enter(node.name));
-    const { results, done } = this.#finish();
+    const { results, done } = this.#finish(new Set(inputs.map(({ node }) => node)));
     return {
       nodes: writer.nodes,
       constants: this.#constants.tensors,
@@ -157,9 +157,14 @@ class ProgramLowering {
   /**
    * Adds a gate node. Everything that can fail runs before it, all assignments after it, and fetches after
    * the assignments. So a run that fails has changed nothing, and a run that returns has committed. Slots are
-   * also read before the gate; a read that no result and no commit needs does not run at all.
+   * also read before the gate; a read that no result and no commit needs does not run at all. Without assignments,
+   * results are fetched as they are, because TensorFlow prepares each node in much more time than a small one runs. It
+   * refuses to fetch what is fed.
    */
-  #finish(): { readonly results: readonly Edge[]; readonly done: string } {
+  #finish(fed: ReadonlySet<string | undefined>): {
+    readonly results: readonly Edge[];
+    readonly done: string;
+  } {
     const { bound } = this.#options;
     const writer = this.#writer;
     writer.enter(undefined, "commit");
@@ -173,6 +178,8 @@ class ProgramLowering {
     const done = writer.one("Identity", [writer.scalar(1, "i32")], { T: type("i32") }, { after: committed });
     const results = sent.map(({ name, type: own, value }): Edge => {
       if (value === undefined) return { name, type: own, node: undefined };
+      const plain = writer.resolve(value);
+      if (committed.length === 1 && !fed.has(plain)) return { name, type: own, node: plain };
       const attributes = { T: type(carrierDType(own.dtype)) };
       return { name, type: own, node: writer.one("Identity", [value], attributes, { after: committed }) };
     });
