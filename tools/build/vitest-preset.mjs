@@ -52,9 +52,9 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
  * each.
  * @param {readonly string[]} apart files that need a process of their own, such as those that measure memory
  * @param {Readonly<Record<string, string>>} [alias] files in the place of packages
+ * @param {ReturnType<typeof preset>} [own] what the package has instead of `preset()`
  */
-export const sharedPreset = (apart, alias = {}) => {
-  const { test } = preset();
+export const sharedPreset = (apart, alias = {}, { test } = preset()) => {
   const resolving = { alias: { ...sources, ...alias } };
   const { reporters: _, outputFile: __, maxWorkers: ___, include, exclude, ...limits } = test;
   return {

@@ -20,6 +20,7 @@ let isTraining = false;
 let image: Float32Array | undefined;
 /** Number of answers that are still to come; a new drawing waits for them. */
 let asked = 0;
+let isWaiting = false;
 
 const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorker, { type: K }>) => void } = {
   opened: ({ runs }) => {
@@ -41,6 +42,7 @@ const answers: { readonly [K in FromWorker["type"]]: (message: Extract<FromWorke
   classified: ({ run, probabilities }) => {
     view.showReading(run, probabilities);
     asked--;
+    if (asked === 0 && isWaiting) classify();
   },
   failed: ({ message }) => {
     view.showFailure(message);
@@ -65,7 +67,8 @@ function sendTraining(): void {
 }
 
 function classify(): void {
-  if (image === undefined || asked > 0) return;
+  isWaiting = asked > 0;
+  if (image === undefined || isWaiting) return;
   asked = RUNS.length;
   send({ type: "classify", image });
 }

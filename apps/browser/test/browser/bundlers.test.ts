@@ -54,7 +54,15 @@ async function serve(...command: readonly string[]): Promise<string> {
   ]);
 }
 
-/** Opens the page, trains, asks, and gives what it showed. */
+declare global {
+  /** Every status that the page has shown. */
+  var statuses: string[];
+}
+
+/**
+ * Opens the page, trains, asks, and gives what it showed. The page itself takes notes and stops at the first step: a busy
+ * machine may let it train to its end before this process looks.
+ */
 async function train(url: string, { webgpu, stops }: { readonly webgpu: boolean; readonly stops: boolean }) {
   const { browser, close } = await openBrowser({ webgpu });
   try {
@@ -66,13 +74,18 @@ async function train(url: string, { webgpu, stops }: { readonly webgpu: boolean;
         complaints.push(message.text());
     });
     page.on("pageerror", (error) => complaints.push(error.message));
+    await page.addInitScript((isStopped) => {
+      globalThis.statuses = [];
+      new MutationObserver(() => {
+        const text = document.querySelector("#status")?.textContent ?? "";
+        globalThis.statuses.push(text);
+        if (isStopped && text.startsWith("Step")) document.querySelector<HTMLElement>("#stop")?.click();
+      }).observe(document, { childList: true, subtree: true });
+    }, stops);
     await page.goto(url);
-    const first = page.locator("#status", { hasText: /^Step/ });
-    await first.waitFor();
-    const step = await first.textContent();
-    if (stops) await page.click("#stop");
     const ended = page.locator("#status", { hasText: /^Ended/ });
     await ended.waitFor();
+    const step = (await page.evaluate(() => globalThis.statuses)).find((text) => text.startsWith("Step"));
     await page.click("form button");
     const answer = page.locator("#answer", { hasText: /sign/ });
     await answer.waitFor();

@@ -1,5 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { takeScreenshots } from "@mp/test-browser/screenshots";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RUNS } from "../../src/page/messages.js";
 import { OpenDemo } from "./open-demo.js";
@@ -58,7 +59,7 @@ it.each(["light", "dark"] as const)("fits narrow and wide screens, %s", async (c
     await page.setViewportSize({ width, height: 900 });
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(overflow).toBeLessThanOrEqual(0);
-    await page.screenshot({ path: join(screenshots, `${colorScheme}-${width}.png`), fullPage: true });
+    await takeScreenshots(page, join(screenshots, `${colorScheme}-${width}`));
   }
 });
 

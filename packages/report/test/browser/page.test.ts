@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type OpenBrowser, openBrowser } from "@mp/test-browser";
+import { takeScreenshots } from "@mp/test-browser/screenshots";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { historyChart, precisionReportPage } from "../../src/index.js";
 import { reportedRuns } from "../runs.js";
 import { type Inspection, inspectPage } from "./inspect-page.js";
-import { takeScreenshots } from "./take-screenshots.js";
 
 /** Screenshots for a person to look at; git ignores the folder. */
 const screenshots = join(import.meta.dirname, "../../.results/screenshots");
