@@ -87,7 +87,8 @@ for (const [op, attributes, shapes, want] of sums) {
 }
 await backend.dispose();
 
-const groups = /^(summation|cast|autocast)\//;
+// There, too, bf16 is emulated: its cases compute in f32.
+const groups = /^(summation|cast|autocast)\/(?!.*bf16)/;
 const report = await runConformance({
   factory: () => ort({ library }),
   cases: [...suiteCases, ...inSuite(trainingCases)].filter(({ id }) => groups.test(id)),
