@@ -43,13 +43,15 @@ for (const [path, { resolved }] of foreign)
   console.error(`${path} came from ${resolved}, not from this checkout`);
 
 const node = (/** @type {readonly string[]} */ ...args) => run(process.execPath, args, { cwd: project });
-const loads = packages.map(({ name }) => {
-  const imported = node("--input-type=module", "-e", `await import("${name}")`);
-  const required = node("--input-type=commonjs", "-e", `require("${name}")`);
-  if (!imported || !required)
-    console.error(`${name}: ${imported ? "require" : "import"} failed in the user's project`);
-  return imported && required;
-});
+const names = JSON.stringify(packages.map(({ name }) => name));
+const loads = Object.entries({ module: "await import(name)", commonjs: "require(name)" }).map(
+  ([kind, statement]) =>
+    node(
+      `--input-type=${kind}`,
+      "-e",
+      `for (const name of ${names}) try { ${statement} } catch (error) { process.exitCode = 1; console.error(name, error) }`,
+    ),
+);
 
 /** Checks types without Node's and with an older target: our declarations bring along what they need. */
 function checksWithoutNodeTypes() {

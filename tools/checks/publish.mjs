@@ -87,8 +87,9 @@ for (const { path, name, manifest } of packages) {
     symlinkSync(join(copy, target), link, "junction");
   }
   if (!existsSync(join(folder, "CHANGELOG.md"))) fail(`publish: ${name} has no CHANGELOG.md`);
-  must(`pack of ${name}`, "pnpm", ["--silent", "pack", "--pack-destination", tarballs], folder);
 }
+const filter = packages.flatMap(({ path }) => ["--filter", `./${path}`]);
+must("pack", "pnpm", ["--silent", ...filter, "pack", "--pack-destination", tarballs], copy);
 
 const registry = await startRegistry(work);
 try {
