@@ -69,7 +69,7 @@ const good =
   runByReadme(project) &&
   checksWithoutNodeTypes() &&
   // Runs before the strict tsconfig.json is written, which the README's user does not have.
-  run("npx", ["@mp/doctor"], { cwd: project }) &&
+  run("npx", ["@mp/doctor", "--limit", "60"], { cwd: project }) &&
   checkProgram(project, readBlock("program")) &&
   runsEverywhere(project, join(work, "runtimes"));
 if (good) rmSync(work, { recursive: true, force: true });

@@ -122,7 +122,9 @@ try {
     }
   }
   const good =
-    installed.length > 0 && runByReadme(project) && run("npx", ["--yes", "@mp/doctor"], { cwd: project });
+    installed.length > 0 &&
+    runByReadme(project) &&
+    run("npx", ["--yes", "@mp/doctor", "--limit", "60"], { cwd: project });
   if (!good) fail(`publish: failed, left in ${work}`);
   rmSync(work, { recursive: true, force: true });
 } finally {
