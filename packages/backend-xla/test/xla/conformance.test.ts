@@ -1,6 +1,3 @@
-import { trainingCases } from "@mp/conformance/training";
-import { describeConformance } from "@mp/conformance/vitest";
-import { open } from "./open.js";
+import { describePart } from "./describe-part.js";
 
-// Programs of many scatters take 20 s of processor time to compile.
-describeConformance({ factory: () => open(), training: trainingCases, timeoutMs: 240_000 });
+describePart(0);
