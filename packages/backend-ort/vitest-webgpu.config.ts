@@ -1,3 +1,3 @@
 import { suitePreset } from "@mp/build/vitest";
 
-export default suitePreset("webgpu");
+export default suitePreset("webgpu", { maxWorkers: 2 });

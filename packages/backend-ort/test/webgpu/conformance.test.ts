@@ -1,6 +1,3 @@
-import { trainingCases } from "@mp/conformance/training";
-import { describeConformance } from "@mp/conformance/vitest";
-import { ort } from "../../src/index.js";
-import { knownFailures } from "./known-failures.js";
+import { describePart } from "./describe-part.js";
 
-describeConformance({ factory: () => ort({ device: "webgpu" }), knownFailures, training: trainingCases });
+describePart(0);

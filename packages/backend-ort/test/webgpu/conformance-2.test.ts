@@ -1,0 +1,3 @@
+import { describePart } from "./describe-part.js";
+
+describePart(1);
