@@ -1,10 +1,29 @@
-import { type BackendManifest, type DType, decidingDType, formatType, type Graph, isNode } from "@mp/graph";
+import {
+  type BackendManifest,
+  type DType,
+  decidingDType,
+  formatType,
+  type Graph,
+  isNode,
+  OPS,
+  type Op,
+  opDTypes,
+} from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 
 /** The reason that a manifest gives for not storing a dtype. */
 export function missingDType(manifest: BackendManifest, dtype: DType): string | undefined {
   const reason = unsupportedReason(manifest.dtypes[dtype]);
   return reason === undefined ? undefined : `${dtype}: ${reason}`;
+}
+
+/** Whether a manifest supports every operator in every dtype, so that no graph need be made to ask. */
+export function supportsAll({ dtypes, ops }: BackendManifest): boolean {
+  const isWhole = (op: Op): boolean => {
+    const support: BackendManifest["ops"][Op] = ops[op];
+    return "unsupported" in support ? false : opDTypes[op].every((dtype) => support.includes(dtype));
+  };
+  return Object.values(dtypes).every((dtype) => unsupportedReason(dtype) === undefined) && OPS.every(isWhole);
 }
 
 /** The first reason that a manifest gives for not running a graph: a missing dtype, op, or op in a dtype. */
