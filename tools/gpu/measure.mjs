@@ -6,7 +6,6 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { describeMachine, torchVersion } from "./machine.mjs";
-import { renderPage } from "./page.mjs";
 import { DEVICES, makePlan, PARTS, planText } from "./plan.mjs";
 import { lastJson, runProcess } from "./process.mjs";
 import { readResult, replaceFile } from "./result-file.mjs";
@@ -231,16 +230,11 @@ if (given.device === "cpu") {
   const onGpu = jobsFor("cuda", false, true);
   console.log(`\nOn a GPU (--device cuda) it would run these ${onGpu.length} jobs:\n${planText(onGpu)}\n`);
 }
-console.log(`written to ${given.out} and ${pagePath()}`);
+console.log(`written to ${given.out}`);
 process.exitCode = result.ok ? 0 : 1;
-
-function pagePath() {
-  return given.out.replace(/(\.json)?$/, ".html");
-}
 
 function write() {
   result.left = left;
   result.ok = isGood(result.jobs);
   replaceFile(given.out, `${JSON.stringify(result, null, 1)}\n`);
-  replaceFile(pagePath(), renderPage(result));
 }

@@ -31,8 +31,6 @@ const PROGRAMS = [
   "process.mjs",
   "result-file.mjs",
   "suite.mjs",
-  "page.mjs",
-  "page-style.mjs",
 ];
 
 /**

@@ -16,7 +16,7 @@ sh run.sh [flags]
   --device NAME       cuda, webgpu or cpu; default cuda
   --work DIR          where to unpack; default unpacked, beside this script
   --python PATH       interpreter whose PyTorch to run beside; default python3, where there is one
-  --out FILE          the result; default gpu-result.json in the current folder, with a page beside it
+  --out FILE          the result; default gpu-result.json in the current folder
   --small             a few steps of each, to see that everything runs; its figures mean nothing
   --only PART,...     of xla, probe, word-lm, encoder, resnet-50, operators, conformance, largest-batch, fused-lstm,
                       torch-compile, workloads, app, tensorflow; default all, the most important jobs first
