@@ -10,7 +10,7 @@ import { root } from "./packages.mjs";
 import { fetchOnce, PartsMissing, run } from "./parts.mjs";
 import { isRequired } from "./required.mjs";
 import { smokeApps } from "./smoke.mjs";
-import { runNode, turbo } from "./turbo.mjs";
+import { buildPackages, runNode, turbo } from "./turbo.mjs";
 import { softwareVulkan, vulkanEnvironment } from "./vulkan.mjs";
 import { xlaEnvironment } from "./xla-cpu.mjs";
 
@@ -58,7 +58,8 @@ export const ADDED = {
     needs: "a Chromium whose path is in MP_CHROMIUM",
     run: () => {
       if (!hasBrowser()) throw new PartsMissing("npm's package of Chromium is for linux/x64");
-      return testPackages("test:browser");
+      // A page's programs are compiled against the declarations that a reader gets.
+      return buildPackages() ? testPackages("test:browser") : FAILURE;
     },
   },
   mpi: {
