@@ -32,7 +32,7 @@ export function sum({ shape, data }: Values, axes: readonly number[]): number[] 
   return sums;
 }
 
-/** Matrix product; vectors and stacks of matrices as in NumPy. */
+/** Multiplies matrices, or vectors and stacks of matrices as NumPy does. */
 export function product(a: Values, b: Values): number[] {
   const left = a.shape.length === 1 ? [1, ...a.shape] : a.shape;
   const right = b.shape.length === 1 ? [...b.shape, 1] : b.shape;

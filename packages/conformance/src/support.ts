@@ -17,11 +17,11 @@ export function missingDType(manifest: BackendManifest, dtype: DType): string | 
   return reason === undefined ? undefined : `${dtype}: ${reason}`;
 }
 
-/** Whether a manifest supports every operator in every dtype, so that no graph need be made to ask. */
+/** Whether a manifest supports every operator in every dtype. If it does, it supports every graph. */
 export function supportsAll({ dtypes, ops }: BackendManifest): boolean {
   const isWhole = (op: Op): boolean => {
     const support: BackendManifest["ops"][Op] = ops[op];
-    return "unsupported" in support ? false : opDTypes[op].every((dtype) => support.includes(dtype));
+    return !("unsupported" in support) && opDTypes[op].every((dtype) => support.includes(dtype));
   };
   return Object.values(dtypes).every((dtype) => unsupportedReason(dtype) === undefined) && OPS.every(isWhole);
 }

@@ -215,7 +215,7 @@ export class ScopeWriter implements TermWriter {
     return outputs;
   }
 
-  /** The real name of a result; makes its nodes if it is deferred. */
+  /** Returns the name that a result has in the graph. Makes its nodes first if they are deferred. */
   resolve(name: string): string {
     const deferred = this.#deferred.get(name);
     if (deferred === undefined) return name;

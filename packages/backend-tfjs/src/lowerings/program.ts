@@ -158,8 +158,8 @@ class ProgramLowering {
    * Adds a gate node. Everything that can fail runs before it, all assignments after it, and fetches after
    * the assignments. So a run that fails has changed nothing, and a run that returns has committed. Slots are
    * also read before the gate; a read that no result and no commit needs does not run at all. Without assignments,
-   * results are fetched as they are, because TensorFlow prepares each node in much more time than a small one runs. It
-   * refuses to fetch what is fed.
+   * results are fetched directly, except those that are fed, which TensorFlow refuses: to prepare one more node takes it
+   * longer than to run a small one.
    */
   #finish(fed: ReadonlySet<string | undefined>): {
     readonly results: readonly Edge[];
