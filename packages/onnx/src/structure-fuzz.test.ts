@@ -100,4 +100,4 @@ it("are read, written or refused with a code, whatever their lists and leaves ho
       }
   }
   expect(Math.min(outcomes.taken, outcomes.refused)).toBeGreaterThan(500);
-}, 20_000);
+});
