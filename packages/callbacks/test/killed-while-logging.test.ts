@@ -13,11 +13,10 @@ const KILLS = [3, 11, 12, 26];
 /** One validation every third step. */
 const VALIDATIONS = STEPS / 3;
 
-/** Trains in a child process, and kills it by SIGKILL, which it cannot catch, after `killAfter` steps. */
+/** Trains in a child process, and kills it by SIGKILL, which it cannot catch, after `killAfter` steps of its own. */
 function train(folder: string, killAfter = Number.POSITIVE_INFINITY): Promise<number | null> {
-  const child = spawn(process.execPath, ["test/logging-child.mjs", folder, String(STEPS)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const given = ["test/logging-child.mjs", folder, String(STEPS), String(killAfter)];
+  const child = spawn(process.execPath, given, { stdio: ["ignore", "pipe", "inherit"] });
   let made = 0;
   child.stdout.on("data", (chunk) => {
     made += String(chunk).split("\n").length - 1;

@@ -1,4 +1,5 @@
-// Trains and logs until it is killed; killed-while-logging.test.ts starts it. Arguments: folder, steps.
+// Trains and logs; killed-while-logging.test.ts starts it. Arguments: folder, steps, and after how many of its own steps
+// it waits to be killed.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { csvLog, jsonLinesLog, tensorBoard } from "@mp/callbacks";
@@ -6,7 +7,8 @@ import { float32, ops, tensor, trainer } from "@mp/core";
 import { sgd } from "@mp/core/optim";
 import { reference } from "@mp/core/reference";
 
-const [folder = "", steps = ""] = process.argv.slice(2);
+const [folder = "", steps = "", most] = process.argv.slice(2);
+let made = 0;
 const vector = (/** @type {number} */ from) => tensor(Float32Array.of(from, from + 1, from + 2), [3]);
 const training = await trainer({
   backend: await reference(),
@@ -33,8 +35,8 @@ await training.fit(data, {
     {
       onStep: async ({ step }) => {
         process.stdout.write(`${step}\n`);
-        // Time to be killed in.
-        await new Promise((done) => setTimeout(done, 10));
+        made++;
+        if (made === Number(most)) await new Promise((done) => setTimeout(done, 3_600_000));
       },
     },
   ],

@@ -143,7 +143,7 @@ describe("mlflow", () => {
     expect(sent.map(({ value }) => Number(value))).toEqual(losses);
     expect(losses[3]).toBeNaN();
     if (REAL === undefined) expect(comparable(got)).toEqual(comparable(fixture.exchanges));
-  }, 100_000);
+  });
 
   it("tries again when the server is busy, and makes a missing experiment", async () => {
     let tries = 0;
@@ -155,7 +155,7 @@ describe("mlflow", () => {
     const warnings: string[] = [];
     const training = await smallRun();
     await training.fit(batches(2), {
-      callbacks: [mlflow({ uri, onWarning: (text) => warnings.push(text) })],
+      callbacks: [mlflow({ uri, endTimeoutMs: 100_000, onWarning: (text) => warnings.push(text) })],
     });
     expect(warnings).toEqual([
       `mlflow: ${uri} does not answer, runs/create was answered by 503; it is tried again`,
@@ -182,8 +182,17 @@ describe("mlflow", () => {
     const uri = await at();
     const warnings: string[] = [];
     const training = await smallRun();
+    let onWarning = (_: string): void => {};
+    const warned = new Promise<void>((resolve) => {
+      onWarning = (text) => {
+        warnings.push(text);
+        resolve();
+      };
+    });
     const { made } = await training.fit(batches(3), {
-      callbacks: [mlflow({ uri, endTimeoutMs: 200, onWarning: (text) => warnings.push(text) })],
+      // Otherwise the training might end before the server is asked.
+      onStep: ({ step }) => (step === 3 ? warned : undefined),
+      callbacks: [mlflow({ uri, endTimeoutMs: 1, onWarning })],
     });
     expect(made).toBe(3);
     // Loss, applied, scale, gradNorm, retries, error and one rate, of three steps.
