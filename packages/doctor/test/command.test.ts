@@ -36,6 +36,9 @@ function doctor(cwd: string, args: readonly string[] = [], nodeOptions = "") {
   return { status, stdout, stderr };
 }
 
+/** A step takes a second or two, on a busy machine perhaps longer than the command waits by itself. */
+const PATIENT = ["--limit", "600"];
+
 const diagnosisIn = (text: string) => JSON.parse(text) as Diagnosis;
 const statusOf = ({ findings }: Diagnosis, about: string) =>
   findings.find((finding) => finding.about === about)?.status;
@@ -45,7 +48,7 @@ const asNode = (version: string) =>
   `--import "data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})"`;
 
 it("a bare machine: what is missing, what installs it, exit status 1", () => {
-  const { status, stdout } = doctor(folder());
+  const { status, stdout } = doctor(folder(), PATIENT);
   expect(status).toBe(1);
   expect(stdout).toMatch(/^missing +ONNX Runtime .*\n.*→ .*npm install @mp\/core @mp\/backend-ort/m);
   expect(stdout).toMatch(/^missing +TensorFlow .*\n.*→ npm install/m);
@@ -56,7 +59,7 @@ it("a bare machine: what is missing, what installs it, exit status 1", () => {
 });
 
 it("with ONNX Runtime: a step, exit status 0", () => {
-  const { status, stdout } = doctor(here, ["--json"]);
+  const { status, stdout } = doctor(here, [...PATIENT, "--json"]);
   const diagnosis = diagnosisIn(stdout);
   expect(diagnosis.findings.filter(({ status }) => status === "problem")).toEqual([]);
   expect([status, diagnosis.healthy]).toEqual([0, true]);
@@ -75,7 +78,7 @@ it("an engine that crashes is a line, and does not take the report with it", () 
       "node_modules/onnxruntime-node/package.json": '{ "name": "onnxruntime-node", "version": "1.30.0" }',
     },
   );
-  const { status, stdout } = doctor(broken);
+  const { status, stdout } = doctor(broken, PATIENT);
   expect(status).toBe(1);
   expect(stdout).toMatch(/^ok +ONNX Runtime +@mp\/backend-ort 9.9.9, onnxruntime-node 1.30.0$/m);
   expect(stdout).toMatch(/^problem +step on ONNX Runtime \(cpu\) +the process crashed \(signal SIGABRT\)/m);

@@ -56,7 +56,10 @@ export function tryStep(
       end({ kind: "crashed", how, lastLine: lastWords(said) });
     };
     running.on("close", onExit);
-    running.on("exit", (status, signal) => setTimeout(onExit, LAST_WORDS_MS, status, signal).unref());
+    running.on("exit", (...how) =>
+      // Output that came while this process did not run is read before `setImmediate`.
+      setTimeout(() => setImmediate(onExit, ...how), LAST_WORDS_MS).unref(),
+    );
   });
 }
 
