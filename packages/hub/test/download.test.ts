@@ -252,7 +252,7 @@ describe("download", () => {
   });
 
   it("hangs on no silent server", async () => {
-    vi.stubEnv("HF_HUB_DOWNLOAD_TIMEOUT", "0.2");
+    vi.stubEnv("HF_HUB_DOWNLOAD_TIMEOUT", "1");
     let isFirst = true;
     hub.instead = (_request, response, path) => {
       if (!path.endsWith(".safetensors") || !isFirst) return false;
@@ -523,6 +523,8 @@ describe("offline", () => {
 });
 
 describe("several processes", () => {
+  // While one process starts, another waits for an answer that the hub holds back.
+  beforeEach(() => void vi.stubEnv("HF_HUB_DOWNLOAD_TIMEOUT", "1000"));
   const program = fileURLToPath(new URL("downloading-child.mjs", import.meta.url));
   const child = () =>
     spawn(process.execPath, [program, REPO, hub.endpoint, join(folder, "cache")], {

@@ -151,7 +151,7 @@ describe.each(Object.keys(QUESTIONS))("wrong answers to %s", (question) => {
     );
     const lines = (await text(child.stdout)).trim().split("\n");
     outcomes = lines.map((line) => JSON.parse(line));
-  }, 120_000);
+  });
 
   it.each(own.map(([, [name]], at) => [name, at] as const))("%s: ends soon, with a remedy", (_name, at) => {
     const { code, message, ms, rss } = outcomes[at] as Outcome;
