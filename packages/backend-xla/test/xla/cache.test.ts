@@ -22,6 +22,8 @@ import { COUNTING, counting, f32, flag, products } from "./graphs.js";
 import { open } from "./open.js";
 
 const CHILD = fileURLToPath(new URL("../../../core/test/soak/training-child.mjs", import.meta.url));
+/** Arguments of Node: the process waits to be killed when its work is done. */
+const WAITS = ["--import", "data:text/javascript,setInterval(() => {}, 1000)"];
 
 let root = "";
 beforeAll(() => {
@@ -97,10 +99,12 @@ it("is usable after a process was killed while it wrote", async () => {
   const wanted = await trainInProcess(train("not killed"));
   for (const milliseconds of [0, 5]) {
     const task = train(`killed ${milliseconds}`);
-    const child = spawn(process.execPath, ["--expose-gc", CHILD, task.backend, task.path, "2", "save"]);
+    const given = ["--expose-gc", ...WAITS, CHILD, task.backend, task.path, "2", "save"];
+    const child = spawn(process.execPath, given, { stdio: "ignore" });
     const ended = once(child, "exit");
     const programs = join(task.path, "../programs");
-    while (!existsSync(programs) || readdirSync(programs).length === 0) await setTimeout(1);
+    const isBegun = (): boolean => existsSync(programs) && readdirSync(programs).length > 0;
+    while (!isBegun() && child.exitCode === null) await setTimeout(1);
     await setTimeout(milliseconds);
     child.kill("SIGKILL");
     expect((await ended)[1]).toBe("SIGKILL");

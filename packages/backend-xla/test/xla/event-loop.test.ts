@@ -21,8 +21,8 @@ it("lets timers fire between short runs that are awaited in a row", async () => 
   const executable = await backend.compile(counting(1), { state, ...COUNTING });
   let ticks = 0;
   const timer = setInterval(() => ticks++, 1);
-  const end = performance.now() + 500;
-  while (performance.now() < end) await executable.run({ x: f32(1), applied: flag(true) });
+  for (let run = 0; run < 100_000 && ticks <= 10; run++)
+    await executable.run({ x: f32(1), applied: flag(true) });
   clearInterval(timer);
   expect(ticks).toBeGreaterThan(10);
   await backend.dispose();
