@@ -173,8 +173,11 @@ describe("values", () => {
   });
 
   it("of the clock are the time here", async () => {
-    const { year, day } = { year: new Date().getFullYear(), day: new Date().getDate() };
-    expect(await render("{{ strftime_now('%Y %-d') }}")).toBe(`${year} ${day}`);
+    const today = (): string => `${new Date().getFullYear()} ${new Date().getDate()}`;
+    const before = today();
+    const rendered = await render("{{ strftime_now('%Y %-d') }}");
+    // The day may end meanwhile.
+    expect([before, today()]).toContain(rendered);
   });
 });
 
