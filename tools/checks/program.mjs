@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
 
-const LIMIT_MS = 120_000;
+const LIMIT_MS = 600_000;
 
 /**
  * Strict options of a careful user: every flag that makes types stricter, and no skipLibCheck, so that the packages'

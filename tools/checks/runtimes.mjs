@@ -19,7 +19,7 @@ const RUNTIMES = {
   "Deno 2.9": { package: "npm:@deno/linux-x64-glibc@2.9.6", command: ["deno", "run", "--allow-all"] },
 };
 
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 600_000;
 
 /**
  * @param {string} project a folder in which `program.js` runs

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { fail } from "./fail.mjs";
 import { root } from "./packages.mjs";
 
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 600_000;
 
 /** @returns {Promise<number>} */
 function freePort() {
