@@ -15,7 +15,7 @@ export interface BidirectionalSequence<I> {
 }
 
 export interface BidirectionalResult<O> {
-  /** [time, batch, 2 · cells]: at each time the output of the forward direction, then of the backward one. */
+  /** At each time the output of the forward direction, then of the backward one: [time, batch, 2 · cells]. */
   readonly y: Tensor;
   /** The state after the last time. */
   readonly forward: Omit<O, "y">;
