@@ -7,8 +7,6 @@ import { tool } from "../workspace/turbo.mjs";
 
 /** Entries that programs do not import. */
 const NOT_PUBLIC = new Set(["./package.json", "./internal", "./command", "./worker"]);
-/** Names that a module's line in the index lists, at most. */
-const MOST_LISTED = 8;
 
 /** Matches the re-export of another package's entry. The pages of that package then name both entries. */
 const PASSING_ON = /^export \* from "(@mp\/[^"]+)";$/m;
@@ -43,47 +41,63 @@ function writeModules(folder, libraries) {
     entries.map(({ imported, source }) => [PASSING_ON.exec(readFileSync(source, "utf8"))?.[1], imported]),
   );
   return entries.flatMap(({ imported, source }) =>
-    exportGroups(source).map(({ heading, names }) => {
+    exportGroups(source).map(({ heading, names, exported }) => {
       const file = `${join(folder, imported.slice(4), heading)}.ts`;
       mkdirSync(dirname(file), { recursive: true });
       const from = posix.relative(dirname(file), source.replace(/ts$/, "js"));
       const places = [passers.get(imported) ?? [], imported].flat().map((place) => `\`${place}\``);
       writeFileSync(
         file,
-        `/**\n * Imported from ${places.join(" or ")}${listNames(names)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
+        `/**\n * Imported from ${places.join(" or ")}${listNames(exported)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
       );
       return file;
     }),
   );
 }
 
-/** The first functions and values of a list of exports, for the index. @param {string} names */
-function listNames(names) {
-  const values = names.match(/(?<=[{,] )(?!type )\w+(?= [},]|,)/g) ?? [];
-  if (values.length === 0) return "";
-  const first = values.slice(0, MOST_LISTED).map((name) => `\`${name}\``);
-  return `: ${first.join(", ")}${values.length > MOST_LISTED ? " and others" : ""}`;
+/** Functions and values among exported names, for the index. @param {readonly string[]} exported */
+function listNames(exported) {
+  const values = exported.filter((name) => !name.startsWith("type "));
+  return values.length === 0 ? "" : `: ${values.map((name) => `\`${name}\``).join(", ")}`;
+}
+
+/**
+ * @param {string} text a part of a source file
+ * @param {string} file its path, which `export *` is relative to
+ * @returns {readonly string[]} the names that it exports; those of types begin with `type `
+ */
+function exportedNames(text, file) {
+  const listed = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, type = "", names = ""]) =>
+    names.split(",").flatMap((name) => (name.trim() === "" ? [] : [`${type}${name.trim()}`])),
+  );
+  const declared = [
+    ...text.matchAll(/^export (?:async )?(?:(interface|type)|function|const|class) (\w+)/gm),
+  ].map(([, type, name = ""]) => (type === undefined ? name : `type ${name}`));
+  const passedOn = [...text.matchAll(/^export \* from "(\..+)\.js";$/gm)].flatMap(([, path = ""]) => {
+    const target = join(dirname(file), `${path}.ts`);
+    return exportedNames(readFileSync(target, "utf8"), target);
+  });
+  return [...new Set([...listed, ...declared, ...passedOn])];
 }
 
 /**
  * @param {string} source the file of an entry
- * @returns {readonly { heading: string; names: string }[]} what it exports under each heading; all, where it has none
+ * @returns {readonly { heading: string; names: string; exported: readonly string[] }[]} what it exports under each
+ *   heading; all, where it has none
  */
 function exportGroups(source) {
   const whole = readFileSync(source, "utf8");
   const [before = "", ...parts] = whole.split(/^\/\/ (?=[A-Z])/m);
-  if (parts.length === 0 && !PASSING_ON.test(whole)) return [{ heading: "", names: "*" }];
+  if (parts.length === 0 && !PASSING_ON.test(whole))
+    return [{ heading: "", names: "*", exported: exportedNames(whole, source) }];
   if (parts.length > 0 && /^export /m.test(before))
     fail(`docs: ${source} exports names before its first heading`);
   // A part without a heading begins with an empty line.
   return (parts.length > 0 ? parts : [`\n${whole}`]).flatMap((text) => {
-    const exported = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(
-      ([, type = "", names = ""]) =>
-        names.split(",").flatMap((name) => (name.trim() === "" ? [] : [`${type}${name.trim()}`])),
-    );
+    const exported = exportedNames(text, source);
     // A namespace is documented by its own entry.
     if (exported.length === 0) return [];
-    return [{ heading: /^[^:\n]+/.exec(text)?.[0] ?? "", names: `{ ${exported.join(", ")} }` }];
+    return [{ heading: /^[^:\n]+/.exec(text)?.[0] ?? "", names: `{ ${exported.join(", ")} }`, exported }];
   });
 }
 
