@@ -20,8 +20,6 @@ export const QUESTIONS = {
   CSV: ["/docs/callbacks", "/docs/data-sets"],
   browser: ["/docs/engines#a-browser", "/packages/backend-web/"],
   worker: ["/docs/engines#a-worker-deno-or-bun"],
-  Deno: ["/docs/engines#a-worker-deno-or-bun"],
-  Bun: ["/docs/engines#a-worker-deno-or-bun"],
   "learning rate": ["/docs/guide#optimizers", "/docs/guide#rates-that-you-set", "/docs/optimizers"],
   checkpoint: [
     "/docs/guide#checkpoints",
@@ -38,14 +36,5 @@ export const QUESTIONS = {
   "early stopping": ["/docs/callbacks#early-stopping-the-best-checkpoint-a-lower-rate"],
   "dropout train eval mode": ["/docs/guide#training-or-evaluation-the-context-of-the-loss"],
   "class weights imbalanced data": ["/docs/evaluation#imbalanced-classes-class-weights"],
-  "quantization aware training": ["/docs/own-parts"],
-  "slow first step compile": ["/docs/guide#a-slow-first-step"],
-  "stop training with ctrl c": ["/docs/callbacks#stop-with-ctrl-c-go-on-after-a-crash"],
-  "learning rate warmup cosine": ["/docs/optimizers#schedules"],
-  "learning rate finder": ["/docs/callbacks#a-learning-rate-to-begin-with"],
-  "weight decay exclude bias": ["/docs/guide#groups-of-parameters"],
-  "out of memory batch size": ["/docs/errors#mp_out_of_memory", "/docs/memory"],
-  "set random seed reproducible": ["/docs/guide#randomness"],
   FP8: ["/docs/recipes"],
-  NVFP4: ["/docs/recipes"],
 };

@@ -41,63 +41,55 @@ function writeModules(folder, libraries) {
     entries.map(({ imported, source }) => [PASSING_ON.exec(readFileSync(source, "utf8"))?.[1], imported]),
   );
   return entries.flatMap(({ imported, source }) =>
-    exportGroups(source).map(({ heading, names, exported }) => {
+    exportGroups(source).map(({ heading, names }) => {
       const file = `${join(folder, imported.slice(4), heading)}.ts`;
       mkdirSync(dirname(file), { recursive: true });
       const from = posix.relative(dirname(file), source.replace(/ts$/, "js"));
       const places = [passers.get(imported) ?? [], imported].flat().map((place) => `\`${place}\``);
       writeFileSync(
         file,
-        `/**\n * Imported from ${places.join(" or ")}${listNames(exported)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
+        `/**\n * Imported from ${places.join(" or ")}${listNames(names)}.\n * @module\n */\nexport ${names} from "${from}";\n`,
       );
       return file;
     }),
   );
 }
 
-/** Functions and values among exported names, for the index. @param {readonly string[]} exported */
-function listNames(exported) {
-  const values = exported.filter((name) => !name.startsWith("type "));
+/** Functions and values of a list of exports, for the index. @param {string} names */
+function listNames(names) {
+  const values = names.match(/(?<=[{,] )(?!type )\w+(?= [},]|,)/g) ?? [];
   return values.length === 0 ? "" : `: ${values.map((name) => `\`${name}\``).join(", ")}`;
 }
 
-/**
- * @param {string} text a part of a source file
- * @param {string} file its path, which `export *` is relative to
- * @returns {readonly string[]} the names that it exports; those of types begin with `type `
- */
-function exportedNames(text, file) {
-  const listed = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, type = "", names = ""]) =>
-    names.split(",").flatMap((name) => (name.trim() === "" ? [] : [`${type}${name.trim()}`])),
-  );
-  const declared = [
-    ...text.matchAll(/^export (?:async )?(?:(interface|type)|function|const|class) (\w+)/gm),
-  ].map(([, type, name = ""]) => (type === undefined ? name : `type ${name}`));
-  const passedOn = [...text.matchAll(/^export \* from "(\..+)\.js";$/gm)].flatMap(([, path = ""]) => {
-    const target = join(dirname(file), `${path}.ts`);
-    return exportedNames(readFileSync(target, "utf8"), target);
-  });
-  return [...new Set([...listed, ...declared, ...passedOn])];
+/** The names that a source file declares and exports, as a list of exports. @param {string} file */
+function listDeclared(file) {
+  const text = readFileSync(file, "utf8");
+  const found = text.matchAll(/^export (?:async )?(?:(interface|type)|function|const|class) (\w+)/gm);
+  return [...new Set([...found].map(([, type, name]) => (type ? `type ${name}` : name)))].join(", ");
 }
 
 /**
  * @param {string} source the file of an entry
- * @returns {readonly { heading: string; names: string; exported: readonly string[] }[]} what it exports under each
- *   heading; all, where it has none
+ * @returns {readonly { heading: string; names: string }[]} what it exports under each heading; all, where it has none
  */
 function exportGroups(source) {
-  const whole = readFileSync(source, "utf8");
+  const whole = readFileSync(source, "utf8").replace(
+    /^export \* from "(\..+)\.js";$/gm,
+    (_, path) => `export { ${listDeclared(join(dirname(source), `${path}.ts`))} };`,
+  );
   const [before = "", ...parts] = whole.split(/^\/\/ (?=[A-Z])/m);
-  if (parts.length === 0 && !PASSING_ON.test(whole))
-    return [{ heading: "", names: "*", exported: exportedNames(whole, source) }];
+  if (parts.length === 0 && !PASSING_ON.test(whole)) return [{ heading: "", names: "*" }];
   if (parts.length > 0 && /^export /m.test(before))
     fail(`docs: ${source} exports names before its first heading`);
   // A part without a heading begins with an empty line.
   return (parts.length > 0 ? parts : [`\n${whole}`]).flatMap((text) => {
-    const exported = exportedNames(text, source);
+    const exported = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(
+      ([, type = "", names = ""]) =>
+        names.split(",").flatMap((name) => (name.trim() === "" ? [] : [`${type}${name.trim()}`])),
+    );
     // A namespace is documented by its own entry.
     if (exported.length === 0) return [];
-    return [{ heading: /^[^:\n]+/.exec(text)?.[0] ?? "", names: `{ ${exported.join(", ")} }`, exported }];
+    return [{ heading: /^[^:\n]+/.exec(text)?.[0] ?? "", names: `{ ${exported.join(", ")} }` }];
   });
 }
 
