@@ -8,7 +8,7 @@ const faults = [...rankFaults, ...exchangeFaults];
 
 /** The failures of each case, over all ranks. */
 async function failuresOf(job: readonly Ranks[]): Promise<ReadonlyMap<string, readonly string[]>> {
-  const all = await Promise.all(job.map((rank) => runRanksConformance(rank, { timeoutMs: 20_000 })));
+  const all = await Promise.all(job.map((rank) => runRanksConformance(rank, { timeoutMs: 290_000 })));
   const ids = (all[0] ?? []).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);
   const failures = ids.map((id, at) => [id, all.flatMap((outcomes) => outcomes[at]?.failure ?? [])] as const);

@@ -9,5 +9,5 @@ const PARTS = 4;
 /** Tests every fourth case. Neighbors take equally long, so the parts do too. */
 export function describePart(part: number): void {
   const cases = [...suiteCases, ...inSuite(trainingCases)].filter((_, index) => index % PARTS === part);
-  describeConformance({ factory: () => openvino(), cases });
+  describeConformance({ factory: () => openvino(), cases, timeoutMs: 290_000 });
 }

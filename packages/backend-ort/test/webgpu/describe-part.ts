@@ -17,5 +17,6 @@ export function describePart(part: number): void {
     // Every part keeps the entries that name no case, which fail.
     knownFailures: Object.fromEntries(Object.entries(knownFailures).filter(([id]) => !others.has(id))),
     cases,
+    timeoutMs: 290_000,
   });
 }

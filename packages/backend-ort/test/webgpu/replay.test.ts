@@ -52,5 +52,6 @@ const replayed = new Set(cases.map(({ id }) => id));
 describeConformance({
   factory: afterOtherNumbers,
   cases,
+  timeoutMs: 290_000,
   knownFailures: Object.fromEntries(Object.entries(knownFailures).filter(([id]) => replayed.has(id))),
 });

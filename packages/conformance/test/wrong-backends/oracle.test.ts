@@ -17,4 +17,4 @@ beforeAll(async () => {
   expect(counts.failed).toBeGreaterThan(50);
 }, LIMIT_MS);
 
-describeConformance({ factory: () => reference(), training: trainingCases });
+describeConformance({ factory: () => reference(), training: trainingCases, timeoutMs: 290_000 });
