@@ -48,7 +48,10 @@ async function started(
     err += String(chunk);
   });
   const said = async (text: string): Promise<void> => {
-    while (!err.includes(text)) await Promise.race([once(child.stderr, "data"), ended]);
+    while (!err.includes(text)) {
+      const more = await Promise.race([once(child.stderr, "data"), ended]);
+      if (!Array.isArray(more) && !err.includes(text)) throw new Error(`never said "${text}": ${err}`);
+    }
   };
   await said("step");
   return { child, ended, said };
