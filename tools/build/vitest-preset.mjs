@@ -27,7 +27,7 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
   resolve: { alias: sources },
   test: {
     // Node loads the built files of other packages as they are; Vite would transform them for each process.
-    server: { deps: { external: [/\/dist\/[^/]*\.js$/] } },
+    server: { deps: { external: [/\/dist\/[^/]*\.js$/, /app-runner\.mjs$/] } },
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     reporters: ["default", "json"],
     outputFile: { json: ".results/test.json" },

@@ -1,39 +1,15 @@
-import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import type { RunResult } from "@mp/cli";
+import { appRunner } from "@mp/build/app-runner";
 import { afterAll, describe, expect, it } from "vitest";
 
-const app = join(import.meta.dirname, "../dist/main.js");
-const scratch = mkdtempSync(join(tmpdir(), "translation-"));
-afterAll(() => rmSync(scratch, { recursive: true }));
 const SMALL = ["--size", "16", "--layers", "1", "--batch", "8", "--pairs", "200", "--test-pairs", "8"];
-
-interface Ended {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-function run(...flags: readonly string[]): Promise<Ended> {
-  return promisify(execFile)(process.execPath, [app, ...SMALL, ...flags]).then(
-    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
-    (error: Ended) => error,
-  );
-}
-
-async function resultOf(...flags: readonly string[]): Promise<RunResult> {
-  const json = join(scratch, "result.json");
-  const { code, stderr } = await run("--json", json, ...flags);
-  expect(code, stderr).toBe(0);
-  return JSON.parse(readFileSync(json, "utf8"));
-}
+const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
+afterAll(() => app[Symbol.dispose]());
+const { folder, run, result } = app;
 
 describe("a small run", () => {
   it("learns, and is judged on unseen sentences", async () => {
-    const { loss, metric, details } = await resultOf(
+    const { loss, metric, details } = await result(
       "--steps",
       "60",
       "--warmup",
@@ -41,24 +17,24 @@ describe("a small run", () => {
       "--learning-rate",
       "0.01",
     );
-    expect(loss.at(-1)).toBeLessThan((loss[0] ?? 0) - 0.5);
+    expect(loss.at(-1)).toBeLessThan(loss[0] - 0.5);
     expect(metric.name).toBe("BLEU");
     expect(details).toMatchObject({ exactMatch: expect.any(Number), data: { train: 200, test: 8 } });
   });
 
   it("goes on from a checkpoint with the same bits, with dropout and in a half", async () => {
-    const file = join(scratch, "state.safetensors");
+    const file = join(folder, "state.safetensors");
     const flags = ["--precision", "mixed_float16", "--dropout", "0.2", "--initial-scale", "16777216"];
-    const whole = await resultOf(...flags, "--steps", "12");
-    const first = await resultOf(...flags, "--steps", "5", "--save", file);
-    const rest = await resultOf(...flags, "--steps", "12", "--resume", file);
+    const whole = await result(...flags, "--steps", "12");
+    const first = await result(...flags, "--steps", "5", "--save", file);
+    const rest = await result(...flags, "--steps", "12", "--resume", file);
     expect([...first.loss, ...rest.loss]).toEqual(whole.loss);
     expect(rest.metric).toEqual(whole.metric);
   });
 
   it("recomputes activations without another number", async () => {
-    const plain = await resultOf("--steps", "4");
-    expect((await resultOf("--steps", "4", "--checkpointing")).loss).toEqual(plain.loss);
+    const plain = await result("--steps", "4");
+    expect((await result("--steps", "4", "--checkpointing")).loss).toEqual(plain.loss);
   });
 
   it("prints the tables", async () => {
@@ -76,6 +52,6 @@ it.each([
   [["--table", "--compare"], "--table trains many networks: it goes without --compare"],
   [["--data", "/nowhere.tsv"], "/nowhere.tsv"],
 ])("refuses %j", async (flags, message) => {
-  const { code, stderr } = await run(...flags);
-  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  const { status, stderr } = await run(...flags);
+  expect([status, stderr]).toEqual([2, expect.stringContaining(message)]);
 });

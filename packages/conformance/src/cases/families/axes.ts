@@ -1,7 +1,8 @@
 /** Every op along each of its axes, at ranks 1 to 6, in every dtype. */
-import { opDTypes, type Shape } from "@mp/graph";
+import { type DType, opDTypes, type Shape } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { drawSome } from "../../draw-some.js";
+import { randomSource } from "../../random-source.js";
 import { type AxisOp, type AxisSamples, RANKED } from "../../samples/axis-data.js";
 import type { Sampled } from "../../samples/op-sample.js";
 import { opRows, opsWith } from "../../samples/op-table.js";
@@ -38,7 +39,8 @@ const thin =
 
 function axisOpCases<K extends AxisOp>(op: K): readonly ConformanceCase[] {
   const { axes }: { readonly axes: AxisSamples<K> } = opRows[op];
-  return sampleCases("axis", op, thin(op, axes));
+  const behaviours = (dtype: DType) => Object.keys(axes({ dtype, random: randomSource(0, "") }, []));
+  return sampleCases("axis", op, { samples: thin(op, axes), behaviours });
 }
 
 export const axisCases: readonly ConformanceCase[] = opsWith("axes").flatMap((op) => axisOpCases(op));

@@ -41,10 +41,12 @@ function settingSamples<K extends OptionOp>(
   return choices.flatMap((chosen) => sample(chosen, draws) ?? []);
 }
 
+const BEHAVIOUR = "each-value-and-each-two";
+
 const samplesIn =
   <K extends OptionOp>(op: K, options: Options<K>): Sampled<K> =>
   (draws) => ({
-    "each-value-and-each-two": options(draws.dtype).flatMap((one, index) => {
+    [BEHAVIOUR]: options(draws.dtype).flatMap((one, index) => {
       const singles = draws.dtype === opDTypes[op][0];
       return settingSamples(one, draws, { singles, pairs: singles && index === 0 });
     }),
@@ -53,7 +55,12 @@ const samplesIn =
 function optionOpCases<K extends OptionOp>(op: K): readonly ConformanceCase[] {
   const { options }: { readonly options: Options<K> } = opRows[op];
   const dtypes = opDTypes[op].filter((dtype) => options(dtype).length > 0);
-  return sampleCases("option", op, samplesIn(op, options), dtypes);
+  return sampleCases(
+    "option",
+    op,
+    { samples: samplesIn(op, options), behaviours: () => [BEHAVIOUR] },
+    dtypes,
+  );
 }
 
 export const optionCases: readonly ConformanceCase[] = opsWith("options").flatMap((op) => optionOpCases(op));
