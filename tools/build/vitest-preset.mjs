@@ -40,8 +40,8 @@ export const preset = (/** @type {Record<string, unknown>} */ test = {}) => ({
     setupFiles: [fileURLToPath(new URL("vitest-setup.mjs", import.meta.url))],
     maxWorkers: 1,
     // Time limits are for tests that hang, not for slow tests, because the machine may be busy with other things.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
     ...sequence,
     ...test,
   },

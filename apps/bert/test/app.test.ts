@@ -8,7 +8,7 @@ const flags = (text: string): readonly string[] => text.split(" ");
 const SMALL = flags("--layers 1 --size 32 --heads 2 --sequence 32 --batch 8 --vocab 300 --precision float32");
 
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 const { folder } = app;
 
 /** Two sources of plain sentences: the app's own text takes longer to read than most of these runs. */

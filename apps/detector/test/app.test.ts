@@ -9,7 +9,7 @@ import { afterAll, describe, expect, it } from "vitest";
 const SMALL = ["--width", "4", "--batch", "4", "--size", "32", "--train-images", "24", "--test-images", "10"];
 
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 const { folder, run, result } = app;
 
 describe("detector", () => {

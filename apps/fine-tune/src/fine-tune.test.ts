@@ -14,7 +14,7 @@ beforeAll(async () => {
   const { train, heldOut } = await makeTiny(model, 0);
   untrained = ["--model", model, "--texts", train, "--held-out", heldOut];
 });
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 
 const at = (name: string) => join(folder, name);
 

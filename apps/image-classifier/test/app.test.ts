@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from "vitest";
 const SMALL = ["--width", "4", "--batch", "8", "--size", "16", "--train-images", "64", "--test-images", "20"];
 
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 const { folder, run, result } = app;
 
 describe("image-classifier", () => {

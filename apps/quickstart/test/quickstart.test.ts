@@ -6,7 +6,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 
 const root = join(import.meta.dirname, "..");
 const app = appRunner(new URL("../dist/main.js", import.meta.url));
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 const { folder, run, result } = app;
 
 /** Removes layout: the formatter may break lines, and puts a comma before a bracket on a new line. */

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from "vitest";
 
 const SMALL = ["--size", "16", "--layers", "1", "--batch", "8", "--pairs", "200", "--test-pairs", "8"];
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 const { folder, run, result } = app;
 
 describe("a small run", () => {

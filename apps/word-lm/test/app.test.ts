@@ -6,7 +6,7 @@ import { afterAll, expect, it } from "vitest";
 
 const SMALL = "--cells 16 --sequence 4 --batch 4 --vocab 10 --steps 20".split(" ");
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
-afterAll(() => app[Symbol.dispose]());
+afterAll(app.dispose);
 
 it("trains with products of 8 bits", async () => {
   const words = "A stone is a stone. A bird is no stone.\n\n";

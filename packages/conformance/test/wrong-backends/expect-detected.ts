@@ -70,7 +70,7 @@ export function expectDetected(faults: readonly WrongBackend[]): void {
       const astray = strays.filter(({ id }) => !consequences.some((pattern) => pattern.test(id)));
       expect(astray.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);
       if (message !== undefined) {
-        const unlike = [...detected.outcomes, ...strays].filter(({ detail = "" }) => !message.test(detail));
+        const unlike = [...detected.outcomes, ...strays].filter(({ detail }) => !message.test(detail));
         expect(unlike.map(({ id, detail }) => `${id}: ${detail}`)).toEqual([]);
       }
     },
