@@ -67,7 +67,8 @@ export const appRunner = (main, common = []) => {
       const wrong = [];
       for (const flags of cases) {
         const ended = await run("--steps", "2", ...flags);
-        if (ended.status !== 2 || ended.stderr.trim().split("\n").length !== 1) wrong.push({ flags, ...ended });
+        if (ended.status !== 2 || ended.stderr.trim().split("\n").length !== 1)
+          wrong.push({ flags, ...ended });
       }
       return wrong;
     },

@@ -37,10 +37,10 @@ describe("bert", () => {
     expect(details.text.sources).toHaveLength(6);
   });
 
-  it("accumulates 16 microbatches of 8 as one batch of 128: the same losses", async () => {
+  it("accumulates 16 microbatches of 4 as one batch of 64: the same losses", async () => {
     const common = flags("--steps 4 --dropout 0 --learning-rate 0.01");
-    const whole = await result(...common, "--batch", "128");
-    const micro = await result(...common, "--batch", "8", "--accumulate", "16");
+    const whole = await result(...common, "--batch", "64");
+    const micro = await result(...common, "--batch", "4", "--accumulate", "16");
     expect(micro.loss).toHaveLength(4);
     expect(whole.loss[3]).toBeLessThan(whole.loss[0] - 0.05);
     for (const [index, loss] of numbers(whole.loss).entries())
@@ -50,7 +50,7 @@ describe("bert", () => {
   });
 
   it("gives the same losses with --checkpointing, dropout included, in less memory", async () => {
-    const common = flags("--steps 2 --layers 4 --size 64 --batch 16 --sequence 64");
+    const common = flags("--steps 2 --layers 6 --size 64 --batch 16 --sequence 64");
     const kept = await result(...common);
     const recomputed = await result(...common, "--checkpointing");
     expect(recomputed.loss).toEqual(kept.loss);
