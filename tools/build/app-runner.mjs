@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The program runs anew each time that its address is new; the modules that it imports stay. */
+/** The program runs again each time that its address is new; the modules that it imports stay. */
 let runs = 0;
 
 /**
