@@ -1,8 +1,8 @@
 // Tests the app as users call it: what it learns, the effects of the memory techniques, and what it refuses.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import { afterAll, describe, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const flags = (text: string): readonly string[] => text.split(" ");
 const SMALL = flags("--layers 1 --size 32 --heads 2 --sequence 32 --batch 8 --vocab 300 --precision float32");

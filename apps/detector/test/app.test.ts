@@ -2,9 +2,9 @@
 // what it refuses.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import sharp from "sharp";
 import { afterAll, describe, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const SMALL = ["--width", "4", "--batch", "4", "--size", "32", "--train-images", "24", "--test-images", "10"];
 

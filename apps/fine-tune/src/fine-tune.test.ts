@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 import { makeTiny } from "./tiny.js";
 
 const app = appRunner(new URL("../dist/main.js", import.meta.url));

@@ -2,9 +2,9 @@
 // it refuses.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import sharp from "sharp";
 import { afterAll, describe, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const SMALL = ["--width", "4", "--batch", "8", "--size", "16", "--train-images", "64", "--test-images", "64"];
 

@@ -1,8 +1,8 @@
 // The app as users call it: what it learns, that a resumed run continues with the same bits, and what it refuses.
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import { afterAll, describe, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const SMALL = ["--width", "4", "--batch", "8", "--size", "16", "--train-images", "64", "--test-images", "20"];
 

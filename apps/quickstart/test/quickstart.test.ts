@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const root = join(import.meta.dirname, "..");
 const app = appRunner(new URL("../dist/main.js", import.meta.url));

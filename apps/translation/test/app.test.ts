@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import { afterAll, describe, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const SMALL = ["--size", "16", "--layers", "1", "--batch", "8", "--pairs", "200", "--test-pairs", "8"];
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);

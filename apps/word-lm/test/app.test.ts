@@ -1,8 +1,8 @@
 // Tests the app as users call it, with products of 8 bits.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { appRunner } from "@mp/build/app-runner";
 import { afterAll, expect, it } from "vitest";
+import { appRunner } from "../../../packages/cli/test/app-runner.mjs";
 
 const SMALL = "--cells 16 --sequence 4 --batch 4 --vocab 10 --steps 20".split(" ");
 const app = appRunner(new URL("../dist/main.js", import.meta.url), SMALL);
