@@ -40,7 +40,7 @@ const thin =
 function axisOpCases<K extends AxisOp>(op: K): readonly ConformanceCase[] {
   const { axes }: { readonly axes: AxisSamples<K> } = opRows[op];
   const behaviours = (dtype: DType) => Object.keys(axes({ dtype, random: randomSource(0, "") }, []));
-  return sampleCases("axis", op, { samples: thin(op, axes), behaviours });
+  return sampleCases("axis", op, thin(op, axes), behaviours);
 }
 
 export const axisCases: readonly ConformanceCase[] = opsWith("axes").flatMap((op) => axisOpCases(op));

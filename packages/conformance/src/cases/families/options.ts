@@ -42,7 +42,6 @@ function settingSamples<K extends OptionOp>(
 }
 
 const BEHAVIOUR = "each-value-and-each-two";
-
 const samplesIn =
   <K extends OptionOp>(op: K, options: Options<K>): Sampled<K> =>
   (draws) => ({
@@ -55,12 +54,7 @@ const samplesIn =
 function optionOpCases<K extends OptionOp>(op: K): readonly ConformanceCase[] {
   const { options }: { readonly options: Options<K> } = opRows[op];
   const dtypes = opDTypes[op].filter((dtype) => options(dtype).length > 0);
-  return sampleCases(
-    "option",
-    op,
-    { samples: samplesIn(op, options), behaviours: () => [BEHAVIOUR] },
-    dtypes,
-  );
+  return sampleCases("option", op, samplesIn(op, options), () => [BEHAVIOUR], dtypes);
 }
 
 export const optionCases: readonly ConformanceCase[] = opsWith("options").flatMap((op) => optionOpCases(op));

@@ -8,10 +8,8 @@ import { sampleGraph } from "../kinds/op-cases.js";
 export function sampleCases<K extends Op>(
   group: string,
   op: K,
-  {
-    samples,
-    behaviours,
-  }: { readonly samples: Sampled<K>; readonly behaviours: (dtype: DType) => readonly string[] },
+  samples: Sampled<K>,
+  behaviours: (dtype: DType) => readonly string[],
   dtypes: readonly DType[] = opDTypes[op],
 ): readonly ConformanceCase[] {
   return dtypes.flatMap((dtype) =>
