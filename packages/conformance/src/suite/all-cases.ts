@@ -7,6 +7,7 @@ import { disposeWhileCompilingCases } from "../cases/dispose-while-compiling.js"
 import { factoryCases } from "../cases/factory.js";
 import { axisCases } from "../cases/families/axes.js";
 import { equalSideCases } from "../cases/families/equal-sides.js";
+import { formCases } from "../cases/families/forms.js";
 import { largeStateCases } from "../cases/families/large-states.js";
 import { liveArrayCases } from "../cases/families/live-arrays.js";
 import { manyCases } from "../cases/families/many.js";
@@ -91,6 +92,7 @@ export const allCases: readonly ConformanceCase[] = [
   ...rareCases,
   ...axisCases,
   ...optionCases,
+  ...formCases,
   ...integerDivisionCases,
   ...sizeCases,
   ...tailCases,

@@ -12,8 +12,8 @@
 export type Dtypes = "all" | "first-dtype" | "two-dtypes" | "each-kind-of-dtype";
 
 export interface Kept {
-  /** Dtypes of all claims, dtypes of matching claims, or all matching cases. A pattern matches ids without the group. */
-  readonly keeps: readonly (Dtypes | readonly [Dtypes, RegExp] | RegExp)[];
+  /** Dtypes of all claims, or all matching cases. A pattern matches ids without the group. */
+  readonly keeps: readonly (Dtypes | RegExp)[];
   readonly because: string;
 }
 
@@ -48,12 +48,10 @@ export const suiteTable: Readonly<Record<string, Kept>> = {
   "large-state": all("random bits show an element that is moved as another dtype"),
   cast: all("every tie and every bit pattern of a half is a claim of its own"),
   op: some(
-    "the first dtype has most samples; operators whose kernels differ between halves, or between integers, have those",
+    "the first dtype has most samples; operators whose kernels differ between halves, or between integers, have those; `form` has the others",
     "first-dtype",
-    ["two-dtypes", /\/(?!transposed-operands|sliced-operands)/],
     /^(Scan|Einsum|Attention|Scatter(ND|Elements))-.*\/(?!transposed-operands|sliced-operands)/,
     /-b?f16\/(?!transposed-operands|sliced-operands)/,
-    /^GreaterOrEqual-i32\/values/,
   ),
   reduce: all("engines' reductions lose NaN, in f32 and in a half by different code"),
   summation: all("a manifest declares the dtype that each sum accumulates in"),
@@ -65,11 +63,8 @@ export const suiteTable: Readonly<Record<string, Kept>> = {
     /^Cast-f32-to-/,
   ),
   "equal-sides": some("which axis is which does not depend on the dtype", "first-dtype"),
-  axis: some(
-    "strides are computed once for all dtypes, but for operators that engines lack in some, and bf16, which they widen",
-    "first-dtype",
-    /^(MatMul|Gather|GatherND|ScatterElements)-|reflect|-bf16\//,
-  ),
+  axis: some("`form` has each axis in other dtypes", "first-dtype"),
+  form: all("engines compile each dtype apart, and choose kernels by rank, axis and attribute"),
   option: some("an attribute means the same in every dtype", "first-dtype", /^(Pad|Clip)-b?f16\//),
   integer: all("engines send integers through floats, each operator by itself"),
   fusion: all("a fused product and sum is rounded once instead of twice"),

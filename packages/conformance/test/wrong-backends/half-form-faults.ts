@@ -143,7 +143,7 @@ export const halfFormFaults: readonly WrongBackend[] = [
           },
         ),
       }),
-    ...only("axis/Slice-bf16/every-axis"),
+    ...only("form/Slice/in-other-dtypes"),
   },
   {
     fault: "images in bf16 are put together by the inverse permutation",

@@ -231,10 +231,9 @@ export const numericFaults: readonly WrongBackend[] = [
             attributes,
           ),
       }),
-    axes: ["op"],
+    axes: ["form"],
     among: /GreaterOrEqual/,
-    named: ["op/GreaterOrEqual-i32/values"],
-    consequences: [/^op\/GreaterOrEqual-i32\//],
+    named: ["form/GreaterOrEqual/in-other-dtypes"],
   },
   {
     fault: "logarithms are a thousandth too large",

@@ -26,19 +26,26 @@ import { supportsAll, unsupportedGraph } from "../../support.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;
 
-/** Compiles a graph, runs it once and disposes of the executable. */
-export async function runGraph(
+/** Compiles a graph, runs it on each of the inputs and disposes of the executable. */
+async function runOnEach<G extends readonly Tensors[]>(
   backend: Backend,
   graph: Graph,
-  inputs: Tensors,
+  given: G,
   options: CompileOptions = {},
-): Promise<Tensors> {
+): Promise<{ readonly [I in keyof G]: Tensors }> {
   const executable = await backend.compile(graph, options);
   try {
-    return await executable.run(inputs);
+    const results: Tensors[] = [];
+    for (const inputs of given) results.push(await executable.run(inputs));
+    return results as { readonly [I in keyof G]: Tensors };
   } finally {
     await executable.dispose();
   }
+}
+
+/** Compiles a graph, runs it once and disposes of the executable. */
+export async function runGraph(backend: Backend, graph: Graph, inputs: Tensors): Promise<Tensors> {
+  return (await runOnEach(backend, graph, [inputs] as const))[0];
 }
 
 /** A graph with its inputs, and how far each output may be from the oracle's. */
@@ -53,6 +60,8 @@ export interface GraphCheck {
   /** Values of inputs that come from the slots of a state, each slot named like its input. */
   readonly slots?: Tensors;
   readonly stateOptions?: StateOptions;
+  /** Inputs of a second run of the same executable, which is compared with the oracle, too. */
+  readonly again?: Tensors;
 }
 
 /** The graph as the body of a loop of two steps, with the same inputs; each output has the results of both. */
@@ -160,15 +169,15 @@ async function runWithSlots(
   const state = await backend.createState(slots, options);
   try {
     const bindings = Object.keys(slots).map((name) => ({ slot: name, input: name }));
-    return await runGraph(backend, graph, inputs, { state, bindings });
+    return (await runOnEach(backend, graph, [inputs] as const, { state, bindings }))[0];
   } finally {
     await state.dispose();
   }
 }
 
-async function checkGraph(
+export async function checkGraph(
   backend: Backend,
-  { graph, inputs, allowance, describe, want, slots, stateOptions = {} }: GraphCheck,
+  { graph, inputs, allowance, describe, want, slots, stateOptions = {}, again }: GraphCheck,
   { seed }: Pick<CaseContext, "seed">,
 ): Promise<void> {
   const asRead = (tensors: Tensors): Tensors =>
@@ -195,18 +204,24 @@ async function checkGraph(
     );
     return;
   }
-  const got =
+  const other = again && asRead(again);
+  const [got, gotAgain] =
     slots === undefined
-      ? await runGraph(backend, graph, fed)
-      : await runWithSlots(backend, graph, fed, held, stateOptions);
+      ? await runOnEach(backend, graph, other === undefined ? [fed] : [fed, other])
+      : [await runWithSlots(backend, graph, fed, held, stateOptions)];
   for (const [name, tensor] of Object.entries(fed))
     expectUntouched(tensor, kept[name] as HostTensor, describe?.(name) ?? name);
-  const extra = Object.keys(got).find((name) => !(name in wanted));
-  if (extra !== undefined) fail(`run gives an output "${extra}" that the graph does not have`);
-  for (const [name, tensor] of Object.entries(wanted)) {
-    // If an engine stores i64 as i32, its results beyond i32 are unspecified.
-    if (isShort && isBeyondShort(tensor)) continue;
-    const mismatch = compareTensors(got[name], tensor, allowance(backend.manifest, name));
-    if (mismatch !== undefined) fail(`${describe?.(name) ?? name} ${mismatch}; seed ${seed}`);
+  expectResults(got, wanted);
+  if (other !== undefined) expectResults(gotAgain, evaluate(graph, other), " of the second run");
+
+  function expectResults(results: Tensors = {}, right: Tensors, run = ""): void {
+    const extra = Object.keys(results).find((name) => !(name in right));
+    if (extra !== undefined) fail(`run gives an output "${extra}" that the graph does not have`);
+    for (const [name, tensor] of Object.entries(right)) {
+      // If an engine stores i64 as i32, its results beyond i32 are unspecified.
+      if (isShort && isBeyondShort(tensor)) continue;
+      const mismatch = compareTensors(results[name], tensor, allowance(backend.manifest, name));
+      if (mismatch !== undefined) fail(`${describe?.(name) ?? name}${run} ${mismatch}; seed ${seed}`);
+    }
   }
 }
