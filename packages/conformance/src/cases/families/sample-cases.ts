@@ -1,4 +1,4 @@
-import { type DType, type Op, opDTypes } from "@mp/graph";
+import type { DType, Op } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { Sampled } from "../../samples/op-sample.js";
 import { graphCase } from "../kinds/graph-case.js";
@@ -10,7 +10,7 @@ export function sampleCases<K extends Op>(
   op: K,
   samples: Sampled<K>,
   behaviours: (dtype: DType) => readonly string[],
-  dtypes: readonly DType[] = opDTypes[op],
+  dtypes: readonly DType[],
 ): readonly ConformanceCase[] {
   return dtypes.flatMap((dtype) =>
     behaviours(dtype).map((behaviour) =>
