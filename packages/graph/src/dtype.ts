@@ -5,11 +5,13 @@
 export const DTYPES = ["f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i32", "i64", "u64", "u8", "bool"] as const;
 
 export type DType = (typeof DTYPES)[number];
-export type FloatDType = "f32" | "f16" | "bf16" | "f8e4m3" | "f8e5m2";
+export type FloatDType = ComputeDType | EighthDType;
 /** Floating types that operators compute in. */
 export type ComputeDType = "f32" | "f16" | "bf16";
 /** The half-precision dtypes, or half dtypes: a casting policy may lower to them. */
 export type HalfDType = "f16" | "bf16";
+/** The 8-bit floats, which are only stored. */
+export type EighthDType = "f8e4m3" | "f8e5m2";
 
 /** The names of the compute dtypes in other libraries. */
 export const longNames: Readonly<Record<string, ComputeDType>> = {
@@ -148,6 +150,11 @@ export function isFloat(dtype: DType): dtype is FloatDType {
 /** Whether a dtype is f16 or bf16. */
 export function isHalf(dtype: DType): dtype is HalfDType {
   return dtype === "f16" || dtype === "bf16";
+}
+
+/** Whether a dtype is an 8-bit float. */
+export function isEighth(dtype: DType): dtype is EighthDType {
+  return dtype === "f8e4m3" || dtype === "f8e5m2";
 }
 
 /** Whether operators compute in the dtype: f32, f16 or bf16. */

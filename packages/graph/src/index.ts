@@ -25,6 +25,7 @@ export {
   type ComputeDType,
   DTYPES,
   type DType,
+  type EighthDType,
   type FloatDType,
   type FloatFormat,
   floatFormats,
@@ -32,6 +33,7 @@ export {
   type HostArrays,
   hostArrayOf,
   isComputeFloat,
+  isEighth,
   isFloat,
   isHalf,
 } from "./dtype.js";

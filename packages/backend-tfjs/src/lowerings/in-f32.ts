@@ -1,5 +1,5 @@
 /** Computes nodes in another dtype: operands are converted before the node, results are converted back. */
-import { type DType, isHalf, type Op } from "@mp/graph";
+import { type DType, isEighth, isHalf, type Op } from "@mp/graph";
 import type { Term } from "../graph/term.js";
 import { type Lowering, type Operands, resultAt } from "./lowering.js";
 import { markZero } from "./zeros.js";
@@ -32,7 +32,7 @@ export function inF32<K extends Op>(lowering: Lowering<K>): Lowering<K> {
 export function throughF16<K extends Op>(lowering: Lowering<K>): Lowering<K> {
   return inOther(
     lowering,
-    (dtype) => (dtype === "f8e4m3" || dtype === "f8e5m2" ? "f16" : dtype),
+    (dtype) => (isEighth(dtype) ? "f16" : dtype),
     (term, to) => term.cast(to),
   );
 }

@@ -1,4 +1,4 @@
-import { DTYPES, OPS, opDTypes, opTable } from "@mp/graph";
+import { DTYPES, isEighth, OPS, opDTypes, opTable } from "@mp/graph";
 import { unsupportedReason } from "@mp/graph/backend";
 import * as probes from "@mp/graph/probe";
 import { describe, expect, it } from "vitest";
@@ -55,7 +55,6 @@ await withTensorFlow((tf) => {
   describe("this TensorFlow", () => {
     it("does everything but 8-bit floats", async () => {
       const { manifest } = await tfjs({ tf });
-      const isEighth = (dtype: string): boolean => dtype.startsWith("f8");
       for (const op of OPS.filter((one) => opTable[one].parts === undefined))
         expect(manifest.ops[op]).toEqual(opDTypes[op].filter((dtype) => !isEighth(dtype)));
       expect(DTYPES.filter((dtype) => unsupportedReason(manifest.dtypes[dtype]) !== undefined)).toEqual([

@@ -3,7 +3,7 @@ import {
   type FloatDType,
   floatFormats,
   type HostTensor,
-  isComputeFloat,
+  isEighth,
   isFloat,
   type Shape,
   sameShape,
@@ -102,7 +102,7 @@ export class Emitter {
   constant(value: HostTensor): Operand {
     const { dtype, shape } = value;
     const uniform = uniformValue(value);
-    const isByteFloat = isFloat(dtype) && !isComputeFloat(dtype);
+    const isByteFloat = isEighth(dtype);
     if (this.options.isProcessor === true && isByteFloat && uniform === undefined)
       return this.#byteFloats(value);
     const made = this.emit(`stablehlo.constant ${literalText(value)} : ${typeText({ dtype, shape })}`, {
@@ -362,7 +362,7 @@ export class Emitter {
     );
     if (operation === "bitcast_convert") return made;
     // A fence would hide the product of 8-bit codes and their scale, which XLA computes without widening the codes.
-    const isByteFloat = isFloat(type.dtype) && !isComputeFloat(type.dtype);
+    const isByteFloat = isEighth(type.dtype);
     return isByteFloat ? this.#traits.copyRounded(made, x) : this.#traits.copy(made, x);
   }
 }

@@ -2,12 +2,14 @@
 import {
   DTYPES,
   type DType,
+  type EighthDType,
   type FloatDType,
   floatFormats,
   formatType,
   type Graph,
   GraphBuilder,
   type HostTensor,
+  isEighth,
   isFloat,
   tensor,
 } from "@mp/graph";
@@ -157,7 +159,7 @@ const named: readonly ConformanceCase[] = [
 ];
 
 /** Every value and tie with its neighbors, random numbers of the format's exponents, and any bits. */
-function roundedNumbers(to: "f8e4m3" | "f8e5m2", random: RandomSource): HostTensor {
+function roundedNumbers(to: EighthDType, random: RandomSource): HostTensor {
   const { minExponent, maxExponent, fractionBits } = floatFormats[to];
   const patterns = Uint32Array.from({ length: 40_000 }, (_, index) => {
     const bits = random.integer(0, 2 ** 32 - 1);
@@ -289,10 +291,6 @@ const others: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
     }),
   ),
 );
-
-function isEighth(dtype: DType): boolean {
-  return dtype === "f8e4m3" || dtype === "f8e5m2";
-}
 
 export const castCases: readonly ConformanceCase[] = [
   ...everyPattern,

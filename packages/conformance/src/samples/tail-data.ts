@@ -1,5 +1,5 @@
 /** Data for lengths that do not fill an engine's registers; every element differs from those near it. */
-import { DTYPES, type DType, type HostTensor, isComputeFloat, isFloat, type Shape } from "@mp/graph";
+import { DTYPES, type DType, type HostTensor, isComputeFloat, isEighth, type Shape } from "@mp/graph";
 import { type Draws, generate, randomData } from "../host-data.js";
 import { countUp } from "./op-sample.js";
 
@@ -46,7 +46,7 @@ const isUnsigned = (dtype: DType): boolean => dtype === "u8" || dtype === "u64";
 /** Elements that differ from the next 250, or in f8 from the next 14; random bools. */
 export function label(draws: Draws, shape: Shape): HostTensor {
   if (draws.dtype === "bool") return generate(draws.dtype, shape, () => draws.random.integer(0, 1));
-  const count = isFloat(draws.dtype) && !isComputeFloat(draws.dtype) ? 15 : 251;
+  const count = isEighth(draws.dtype) ? 15 : 251;
   const first = draws.random.integer(0, count - 1);
   const low = isUnsigned(draws.dtype) ? 0 : -(count - 1) / 2;
   return generate(draws.dtype, shape, (at) => low + ((first + 7 * at) % count));

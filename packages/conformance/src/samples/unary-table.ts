@@ -6,6 +6,7 @@ import {
   elementCount,
   type HostTensor,
   isComputeFloat,
+  isEighth,
   isFloat,
   type Op,
   type OpAttributes,
@@ -326,9 +327,8 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
     sizes: unarySizes({ to: "i32" }, counting),
     options: (dtype) => [
       setting("Cast", { to: DTYPES }, {}, (attributes, _, draws) => {
-        const narrow = (one: DType): boolean => one === "f8e4m3" || one === "f8e5m2";
         const { to } = attributes;
-        if ((narrow(dtype) && !isFloat(to)) || (narrow(to) && !isFloat(dtype))) return undefined;
+        if ((isEighth(dtype) && !isFloat(to)) || (isEighth(to) && !isFloat(dtype))) return undefined;
         // Inside the range of every dtype.
         const shape: Shape = [3, 2, 4];
         return sample(

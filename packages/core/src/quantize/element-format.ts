@@ -1,5 +1,5 @@
 /** The formats that operands of products pass through: their ranges, and rounding to them in traced operators. */
-import { floatFormats, type Key, type Tensor } from "@mp/graph";
+import { type EighthDType, floatFormats, type Key, type Tensor } from "@mp/graph";
 import {
   abs,
   add,
@@ -31,7 +31,7 @@ interface Element {
   stochastic(x: Tensor, key: Key): Tensor;
 }
 
-const eighth = (dtype: "f8e4m3" | "f8e5m2"): Element => ({
+const eighth = (dtype: EighthDType): Element => ({
   ...floatFormats[dtype],
   nearest: (x) => cast(x, dtype),
   stochastic: (x, key) => stochasticallyRounded(x, key, dtype),

@@ -2,7 +2,7 @@
  * Minimal nodes of each op, built once per dtype to find out whether the engine has kernels for that op and dtype.
  * Functions make the tables, so that a bundler leaves them out of a program that probes nothing.
  */
-import { type DType, isFloat } from "../dtype.js";
+import { type DType, isEighth, isFloat } from "../dtype.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
 import { GraphBuilder } from "../graph/build/builder.js";
 import { FAMILIES, REDUCE_OPS, type ReduceOp, rowsOf } from "../graph/families.js";
@@ -100,9 +100,8 @@ export function probeTable(): { readonly [K in Op]: Probe<K> } {
     Clip: on({ min: 0, max: 1 }),
     Cast: (site, op) => {
       const { dtype } = site.value([]);
-      const isEighth = dtype.startsWith("f8");
       const floats = ["f32", "f16", "bf16"] as const;
-      for (const to of isEighth ? floats : ([...floats, "i32", "u64", "bool"] as const))
+      for (const to of isEighth(dtype) ? floats : ([...floats, "i32", "u64", "bool"] as const))
         site.emit(op, [site.value(SHAPE)], { to });
       site.emit(op, [site.value(SHAPE, "f32")], { to: dtype });
     },

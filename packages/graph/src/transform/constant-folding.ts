@@ -1,4 +1,4 @@
-import { type DType, type FloatDType, hostArrayOf, isFloat, isHalf } from "../dtype.js";
+import { type DType, type FloatDType, hostArrayOf, isEighth, isFloat, isHalf } from "../dtype.js";
 import { decode, encode } from "../float-format/bits.js";
 import { roundTo } from "../float-format/round.js";
 import type { Op, OpAttributes } from "../graph/attributes.js";
@@ -74,8 +74,7 @@ const view: Fold<"Reshape" | "Squeeze" | "Unsqueeze"> = (node, [x], at) => {
 
 /** Whether every value of `from` is a value of `to`. */
 function isWidening(from: DType, to: DType): boolean {
-  const isEighth = from === "f8e4m3" || from === "f8e5m2";
-  return (to === "f32" && isFloat(from)) || (isHalf(to) && isEighth);
+  return (to === "f32" && isFloat(from)) || (isHalf(to) && isEighth(from));
 }
 
 const cast: Fold<"Cast"> = ({ attributes: { to } }, [x], at) => {

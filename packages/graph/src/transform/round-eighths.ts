@@ -1,16 +1,12 @@
-import { type DType, floatFormats } from "../dtype.js";
+import { type DType, type EighthDType, floatFormats, isEighth } from "../dtype.js";
 import { formatRules } from "../float-format/format-rules.js";
 import type { GraphBuilder } from "../graph/build/builder.js";
 import { rewriteBodies, rewriteNodes } from "../graph/build/rewrite-nodes.js";
 import { type AnyNode, type Graph, type GraphNode, isNode, type Origin, type Value } from "../graph/graph.js";
 import { tensor } from "../host/host-tensor.js";
 
-type Eighth = "f8e4m3" | "f8e5m2";
-
-const isEighth = (dtype: DType | undefined): dtype is Eighth => dtype === "f8e4m3" || dtype === "f8e5m2";
-
 const isRounding = (node: AnyNode): node is GraphNode<"Cast"> & AnyNode =>
-  isNode(node, "Cast") && isEighth(node.attributes.to) && !isEighth(node.inputs[0]?.dtype);
+  isNode(node, "Cast") && isEighth(node.attributes.to) && !isEighth((node.inputs[0] as Value).dtype);
 
 export interface EighthRounding {
   /** Whether numbers are also rounded before casts to f8 that remain. Default false. */
@@ -49,7 +45,7 @@ export function roundEighths(graph: Graph, { ofStored = false, onNode }: EighthR
           ? builder.emit(op, inputs, attributes, origin, name)
           : [castTo(near, made.dtype)];
       }
-      const { to } = node.attributes as { readonly to: Eighth };
+      const { to } = node.attributes as { readonly to: EighthDType };
       let result = inputs[0] as Value;
       if (ofStored || cast.has(made)) {
         const most = largest.get(x) ?? Number.POSITIVE_INFINITY;
@@ -63,7 +59,7 @@ export function roundEighths(graph: Graph, { ofStored = false, onNode }: EighthR
 }
 
 interface Rounded {
-  readonly to: Eighth;
+  readonly to: EighthDType;
   /** No operand has a larger magnitude. */
   readonly most: number;
   readonly origin: Origin;

@@ -1,9 +1,7 @@
-import type { DType } from "@mp/graph";
+import { isEighth } from "@mp/graph";
 import { int } from "@mp/onnx/write";
 import { at, type OwnLowering, type OwnLoweringsOf, operandType } from "./own-lowering.js";
 import { transposeUnswapped, type Unswapped } from "./transposed-products.js";
-
-const isEighth = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
 
 /** Writes Squeeze and Unsqueeze of f8 as Reshape, because the engine has no f8 kernels for these two. */
 const reshapeEighth: OwnLowering<"Squeeze" | "Unsqueeze"> = (node, operands, writer) => {

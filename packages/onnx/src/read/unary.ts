@@ -1,4 +1,4 @@
-import { type DType, FAMILIES, isFloat, type OpOf, rowsOf } from "@mp/graph";
+import { type DType, FAMILIES, isEighth, isFloat, type OpOf, rowsOf } from "@mp/graph";
 import { and, greater, isInf, less } from "@mp/graph/ops";
 import { same } from "./node/composition.js";
 import type { NodeReader, NodeResult, ReaderTable } from "./node/node-reader.js";
@@ -13,8 +13,7 @@ function upperBound(reader: NodeReader): number | undefined {
 }
 
 export function castTo(reader: NodeReader, to: DType): readonly NodeResult[] {
-  const isEighth = to === "f8e4m3" || to === "f8e5m2";
-  if (reader.int("saturate", 1) !== 0 && isEighth && isFloat(reader.type(0).dtype)) {
+  if (reader.int("saturate", 1) !== 0 && isEighth(to) && isFloat(reader.type(0).dtype)) {
     return reader.unsupported("saturates, which casts here do not");
   }
   if (!reader.isVerbatim) {

@@ -1,4 +1,4 @@
-import { bytesPerElement, type DType, isFloat, type OpAttributes } from "@mp/graph";
+import { bytesPerElement, type DType, isEighth, isFloat, type OpAttributes } from "@mp/graph";
 import { codeOfElementType } from "../element-type.js";
 import { int, type OnnxAttributes } from "../model.js";
 import { type Lowering, operandAt, typeAt } from "./lowering.js";
@@ -36,6 +36,6 @@ function clampBound(
 
 /** The attributes of a Cast; casts to f8 saturate in ONNX by default, but never here. */
 export function castAttributes(to: DType): OnnxAttributes {
-  const saturate = to === "f8e4m3" || to === "f8e5m2" ? { saturate: int(0) } : {};
+  const saturate = isEighth(to) ? { saturate: int(0) } : {};
   return { to: int(codeOfElementType(to)), ...saturate };
 }

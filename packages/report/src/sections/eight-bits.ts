@@ -1,11 +1,9 @@
-import { floatFormats } from "@mp/core/graph";
+import { type EighthDType, floatFormats } from "@mp/core/graph";
 import { type GroupHistogram, shareAtScale } from "@mp/core/report";
 import { html, type Markup } from "../html.js";
 import { layerName } from "../layers.js";
 import { percent } from "../numbers.js";
 import { type Column, table } from "./table.js";
-
-type EighthDType = "f8e4m3" | "f8e5m2";
 
 /** The fraction of a group's nonzero values that may be lost in a format that the page calls enough. */
 const MOST_LOST = 0.01;

@@ -1,5 +1,5 @@
 /** Every operator at every length from 1 to 70, so that every remainder is left after an engine's wide registers. */
-import { DTYPES, type DType, isComputeFloat, isFloat } from "@mp/graph";
+import { DTYPES, type DType, isComputeFloat, isEighth, isFloat } from "@mp/graph";
 import type { ConformanceCase } from "../../conformance-case.js";
 import type { RandomSource } from "../../random-source.js";
 import { type OpSample, sample } from "../../samples/op-sample.js";
@@ -28,10 +28,9 @@ function castTail(from: DType, to: DType, random: RandomSource): readonly OpSamp
   );
 }
 
-/** Whether a dtype is f8, which converts only from and to floats. */
-const isEight = (dtype: DType): boolean => isFloat(dtype) && !isComputeFloat(dtype);
+/** Whether a cast is possible: the 8-bit floats convert only from and to floats. */
 const converts = (from: DType, to: DType): boolean =>
-  from !== to && (isEight(from) ? isFloat(to) : !isEight(to) || isFloat(from));
+  from !== to && (isEighth(from) ? isFloat(to) : !isEighth(to) || isFloat(from));
 
 const casts: readonly ConformanceCase[] = DTYPES.flatMap((from) =>
   DTYPES.filter((to) => converts(from, to)).map((to) =>

@@ -5,6 +5,7 @@ import {
   type Graph,
   GraphBuilder,
   isComputeFloat,
+  isEighth,
   isFloat,
   type Op,
   type OpAttributes,
@@ -90,11 +91,8 @@ const loss = {
   optional: 1,
 };
 
-/** Whether a dtype is f8, which ops only move. */
-export const isEight = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
-
 const reductions = (dtype: DType) =>
-  dtype === "bool" || isEight(dtype)
+  dtype === "bool" || isEighth(dtype)
     ? []
     : (["add", "mul", "max", "min"] as const).map((reduction) => ({ reduction }));
 
@@ -143,7 +141,7 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   },
   Cast: {
     attributes: { to: "f32" },
-    others: (["f16", "bf16", ...(isEight(dtype) ? [] : (["i32", "i64", "bool"] as const))] as const).map(
+    others: (["f16", "bf16", ...(isEighth(dtype) ? [] : (["i32", "i64", "bool"] as const))] as const).map(
       (to) => ({ to }),
     ),
     operands: ({ of }) => {
@@ -367,14 +365,14 @@ const formsFor = (dtype: DType): { readonly [K in Op]: Form<K> } => ({
   },
   Scan: {
     attributes: {
-      body: body(isEight(dtype) ? "f32" : dtype, true),
+      body: body(isEighth(dtype) ? "f32" : dtype, true),
       carries: 1,
       sequences: 1,
       length: 3,
       reverse: false,
       saved: 0,
     },
-    others: [{ reverse: true }, { body: body(isEight(dtype) ? "f32" : dtype, false) }],
+    others: [{ reverse: true }, { body: body(isEighth(dtype) ? "f32" : dtype, false) }],
     operands: ({ of }) => [of([2], "whole"), of([3, 2], "whole")],
   },
   Constant: { attributes: { value: tensor(Float32Array.of(1)) }, operands: () => [] },

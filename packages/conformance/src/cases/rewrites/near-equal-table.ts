@@ -4,6 +4,7 @@ import {
   type DType,
   FAMILIES,
   type HostTensor,
+  isEighth,
   isFloat,
   type Op,
   opDTypes,
@@ -11,7 +12,7 @@ import {
   type Value,
 } from "@mp/graph";
 import { hostData } from "../../host-data.js";
-import { BINARY, type Form, formTable, isEight, UNARY } from "./form-table.js";
+import { BINARY, type Form, formTable, UNARY } from "./form-table.js";
 import type { Kit, Make, Pattern, PatternTable } from "./pattern.js";
 
 const OPS = Object.keys(opDTypes) as Op[];
@@ -22,7 +23,7 @@ function formDTypes(op: Op): readonly DType[] {
   if (op === "OneHot" || op === "RandomBits") return ["f32"];
   // A bool range has at most two elements.
   if (op === "Range") return opDTypes.Range.filter((dtype) => dtype !== "bool");
-  return op === "Scan" ? opDTypes.Scan.filter((dtype) => !isEight(dtype)) : opDTypes[op];
+  return op === "Scan" ? opDTypes.Scan.filter((dtype) => !isEighth(dtype)) : opDTypes[op];
 }
 
 const findForm = <K extends Op>(op: K, dtype: DType): Form<K> => formTable(dtype)[op];
@@ -129,7 +130,7 @@ const drawConstant = ({ dtype, random }: Kit, length: number): HostTensor =>
 function read(kit: Kit, x: HostTensor): readonly Value[] {
   const value = kit.held(x);
   const { dtype } = kit;
-  if (isEight(dtype)) return [kit.by("Cast", { to: "f32" }, value), value];
+  if (isEighth(dtype)) return [kit.by("Cast", { to: "f32" }, value), value];
   const op = dtype === "bool" ? "Xor" : "Sub";
   return [kit.by(op, {}, kit.held(drawConstant(kit, x.data.length)), value), kit.by("Identity", {}, value)];
 }

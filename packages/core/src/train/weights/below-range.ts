@@ -1,7 +1,9 @@
 import {
   type DType,
+  type EighthDType,
   type FloatDType,
   floatFormats,
+  isEighth,
   isTensor,
   mapTree,
   producers,
@@ -12,8 +14,7 @@ import { currentBuilder } from "@mp/graph/internal";
 import { abs, and, cast, greater, less, reduceMean } from "@mp/graph/ops";
 
 /** Whether the smallest normal number of a dtype is far larger than f32's. */
-const isNarrow = (dtype: DType): dtype is "f16" | "f8e4m3" | "f8e5m2" =>
-  dtype === "f16" || dtype === "f8e4m3" || dtype === "f8e5m2";
+const isNarrow = (dtype: DType): dtype is "f16" | EighthDType => dtype === "f16" || isEighth(dtype);
 
 /**
  * Fractions of elements that are nonzero and, before rounding, below the normal range: an f32 scalar for each tensor of

@@ -1,4 +1,4 @@
-import type { DType } from "../../dtype.js";
+import { type DType, isEighth } from "../../dtype.js";
 import type { Op, OpAttributes } from "../../graph/attributes.js";
 import type { ValueType } from "../../graph/graph.js";
 import { type Shape, sameShape } from "../../shape.js";
@@ -55,7 +55,7 @@ export type GradientTable<O extends Op> = { readonly [K in O]: GradientRow<K> };
 
 /** The dtype of a value's gradient: `dtype`, but f32 for the storage-only f8 dtypes, which cannot be added. */
 export function gradientDType(dtype: DType): DType {
-  return dtype === "f8e4m3" || dtype === "f8e5m2" ? "f32" : dtype;
+  return isEighth(dtype) ? "f32" : dtype;
 }
 
 /** Zeros without host data, made by expanding a literal. */

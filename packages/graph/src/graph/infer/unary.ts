@@ -1,4 +1,4 @@
-import { type DType, isFloat } from "../../dtype.js";
+import { isEighth, isFloat } from "../../dtype.js";
 import type { Op } from "../attributes.js";
 import { FAMILIES, type OpOf, rowsOf } from "../families.js";
 import type { ValueType } from "../graph.js";
@@ -24,8 +24,7 @@ export const unaryInfer: InferTable<OpOf<"unary">> = {
   },
   Cast: (inputs, { to }) => {
     const [x] = operands("Cast", inputs, 1);
-    const storageOnly = (dtype: DType): boolean => dtype === "f8e4m3" || dtype === "f8e5m2";
-    if ((storageOnly(x.dtype) && !isFloat(to)) || (storageOnly(to) && !isFloat(x.dtype))) {
+    if ((isEighth(x.dtype) && !isFloat(to)) || (isEighth(to) && !isFloat(x.dtype))) {
       throw argumentError("Cast", `${x.dtype} to ${to}: the f8 dtypes convert from and to floats only`);
     }
     return [{ dtype: to, shape: x.shape }];
