@@ -62,7 +62,8 @@ export {
   type DelayedScalingOptions,
 } from "./quantize/delayed-scaling.js";
 export { recipesByStep, type RecipesByStep } from "./quantize/recipes-by-step.js";
-export { recipe, type Recipe, type RecipeOptions } from "./quantize/recipe.js";
+export { recipe, type RecipeOptions } from "./quantize/define-recipe.js";
+export type { Recipe } from "./quantize/recipe.js";
 export { quantize, type Quantized } from "./quantize/quantize.js";
 export type { QuantizationRule, ScaleRule } from "./quantize/rule.js";
 

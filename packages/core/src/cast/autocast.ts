@@ -10,8 +10,7 @@ import {
   withoutLines,
 } from "@mp/graph/internal";
 import { cast } from "@mp/graph/ops";
-import { expandedFor } from "../quantize/plan-products.js";
-import { quantizeProducts, type RecipeContext } from "../quantize/quantize-products.js";
+import type { RecipeContext } from "../quantize/quantize-products.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";
@@ -51,11 +50,12 @@ export function autocast<A extends readonly unknown[], R>(
       return fn(...(policy.compute === "manual" ? args : (widenArgument(args, builder) as A)));
     });
     const opened = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
-    const region = recipe === undefined ? opened : { ...opened, graph: expandedFor(opened.graph, recipe) };
+    const expanded = recipe?.pass.expandedFor(opened.graph, recipe);
+    const region = expanded === undefined ? opened : { ...opened, graph: expanded };
     options.report?.(explainCasts(region.graph, policy, options));
     const graph = withBodies(dropIdleCasts)(autocastGraph(region.graph, policy, options));
     const cast = { ...region, graph };
-    const quantized = recipe === undefined ? cast : quantizeProducts(cast, { recipe, key, encodes });
+    const quantized = recipe?.pass.quantizeProducts(cast, { recipe, key, encodes }) ?? cast;
     const settled = inlineTraced(quantized, [], ({ castSettled = "policy", ...origin }) => ({
       ...origin,
       castSettled,

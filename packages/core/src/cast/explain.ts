@@ -4,9 +4,8 @@
 
 import { type AnyNode, consumers, type DType, type Graph, isNode, type Op, type Value } from "@mp/graph";
 import { stableHash } from "@mp/graph/internal";
-import { type ProductDecision, type ProductPlan, planProducts } from "../quantize/plan-products.js";
+import type { ProductDecision, ProductPlan } from "../quantize/plan-products.js";
 import type { OperandRole, Recipe } from "../quantize/recipe.js";
-import { formatRule } from "../quantize/rule.js";
 import { applyCasts, type InsertedCast } from "./autocast-graph.js";
 import type { CastRule } from "./cast-decision.js";
 import { type CastLint, lintNodes, lintPlan } from "./lint.js";
@@ -61,7 +60,7 @@ export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastO
   const plan = planCasts(graph, policy, options);
   const { casts, bodies } = applyCasts(plan);
   const { recipe } = options;
-  const products = recipe === undefined ? undefined : planProducts(graph, recipe);
+  const products = recipe?.pass.planProducts(graph, recipe);
   const nodes = explanations({ plan, bodies, products }, "");
   const text = String(policy);
   const facts = nodes.map(({ line: _line, label: _label, ...rest }) => rest);
@@ -142,9 +141,11 @@ function quantizedAs(
     : "current scaling, as the weight is no single parameter";
   const isDelayed =
     recipe?.scaling === undefined || roles === undefined || (weight !== undefined && !isInLoop);
-  const operands = roles === undefined || recipe === undefined ? [] : [...roles, "gradient" as const];
+  const operands = roles === undefined ? [] : [...roles, "gradient" as const];
   return {
-    operands: operands.map((role) => ({ role, rule: formatRule((recipe as Recipe).rules[role]) })),
+    operands: operands.flatMap((role) =>
+      recipe === undefined ? [] : { role, rule: recipe.pass.formatRule(recipe.rules[role]) },
+    ),
     because: isDelayed ? because : `${because}, ${current}`,
   };
 }

@@ -1,7 +1,8 @@
 /** Precisions whose products have operands of 8 or 4 bits; everything else is as in `float32`. */
 import { checks, type OptionTable, type OptionValues, readOptions, withDefault } from "@mp/graph/internal";
 import type { DelayedScaling } from "../quantize/delayed-scaling.js";
-import { PLACES, type PlaceOptions, type Recipe, recipe } from "../quantize/recipe.js";
+import { PLACES, type PlaceOptions, recipe } from "../quantize/define-recipe.js";
+import type { Recipe } from "../quantize/recipe.js";
 import { epsilonCheck, type QuantizationRule, type ScaleRule } from "../quantize/rule.js";
 import { float32, type Precision } from "./presets.js";
 

@@ -28,6 +28,8 @@ export type ProductPlan = ReadonlyMap<AnyNode, ProductDecision>;
 interface Sources {
   readonly parameters: boolean;
   readonly data: boolean;
+  /** The graph's parameter that the value is, alone or moved and cast. */
+  readonly parameter?: Value;
 }
 
 const NONE: Sources = { parameters: false, data: false };
@@ -50,47 +52,54 @@ export function expandedFor(graph: Graph, { products }: Recipe): Graph {
   return expandEinsums(products === "all" ? expandAttentions(graph) : graph);
 }
 
+/** Finds what each value of a graph is computed from. Inputs have the given sources; by default their roles say. */
+function findSources(
+  { inputs, nodes }: Graph,
+  given: readonly Sources[] | undefined,
+): (value: Value | undefined) => Sources {
+  const known = new Map<Value, Sources>();
+  const of = (value: Value | undefined): Sources => (value && known.get(value)) ?? NONE;
+  for (const [index, { role, value }] of inputs.entries()) {
+    const isParameter = role === "parameter";
+    const own = { parameters: isParameter, data: !isParameter, ...(isParameter ? { parameter: value } : {}) };
+    known.set(value, given?.[index] ?? own);
+  }
+  for (const node of nodes) {
+    const sources = isMove(node) ? of(node.inputs[0]) : join(node.inputs.map(of));
+    for (const output of node.outputs) known.set(output, sources);
+  }
+  return of;
+}
+
 /**
  * Decides on every product of a graph and of the bodies of its loops.
- * @param sources what the graph's inputs are computed from; by default their roles say
+ * @param given what the graph's inputs are computed from, if it is the body of a loop
  */
-export function planProducts(graph: Graph, recipe: Recipe, sources?: readonly Sources[]): ProductPlan {
-  const isBody = sources !== undefined;
+export function planProducts(graph: Graph, recipe: Recipe, given?: readonly Sources[]): ProductPlan {
   const plan = new Map<AnyNode, ProductDecision>();
-  const known = new Map<Value, Sources>();
-  graph.inputs.forEach(({ role, value }, index) => {
-    known.set(value, sources?.[index] ?? { parameters: role === "parameter", data: role !== "parameter" });
-  });
-  const of = (value: Value | undefined): Sources => (value && known.get(value)) ?? NONE;
-  const parameters = new Map<Value, Value>();
-  for (const { role, value } of graph.inputs) if (role === "parameter") parameters.set(value, value);
-  for (const node of graph.nodes) {
-    const source = isMove(node) ? parameters.get(node.inputs[0] as Value) : undefined;
-    if (source !== undefined) for (const output of node.outputs) parameters.set(output, source);
-    const joined = join(node.inputs.map(of));
-    for (const output of node.outputs) known.set(output, joined);
-    if (!isNode(node, "Scan")) continue;
-    // A carry depends on the parameters from the second step on.
-    const inner = node.inputs.map((value, index) => (index < node.attributes.carries ? BOTH : of(value)));
-    for (const [at, decision] of planProducts(node.attributes.body, recipe, inner)) plan.set(at, decision);
-  }
-
-  const learns = (node: AnyNode): boolean =>
-    isProduct(node) && node.inputs.slice(0, 2).some((value) => isWeight(of(value)));
+  const of = findSources(graph, given);
   // Values from which a product with a weight is computed. What a loop's body returns may reach its own products.
-  const read = new Set<Value>(isBody ? graph.outputs.map(({ value }) => value) : []);
+  const read = new Set<Value>(given === undefined ? [] : graph.outputs.map(({ value }) => value));
   for (const node of graph.nodes.toReversed()) {
     const isLast = !node.outputs.some((value) => read.has(value));
-    const hasWeight = learns(node);
+    let isRead = !isLast;
     if (node.op === "Attention") plan.set(node, { roles: undefined, because: NO_WEIGHT });
     if (isProduct(node)) {
-      const decision = decide(node, recipe, node.inputs.map(of), isLast);
-      const weights = node.inputs.slice(0, 2).flatMap((value) => parameters.get(value) ?? []);
-      const [weight] = weights;
-      plan.set(node, weights.length === 1 && weight !== undefined ? { ...decision, weight } : decision);
+      const sources = node.inputs.slice(0, 2).map(of);
+      const [weight, ...others] = sources.flatMap(({ parameter }) => parameter ?? []);
+      const decision = decide(node, recipe, sources, isLast);
+      plan.set(node, weight === undefined || others.length > 0 ? decision : { ...decision, weight });
+      isRead ||= sources.some(isWeight);
     }
-    const loops = isNode(node, "Scan") && node.attributes.body.nodes.some((inner) => plan.get(inner)?.roles);
-    if (hasWeight || loops || !isLast) for (const value of node.inputs) read.add(value);
+    if (isNode(node, "Scan")) {
+      const { body, carries } = node.attributes;
+      // A carry depends on the parameters from the second step on.
+      const inner = node.inputs.map((value, index) => (index < carries ? BOTH : join([of(value)])));
+      const ofBody = planProducts(body, recipe, inner);
+      for (const [at, decision] of ofBody) plan.set(at, decision);
+      isRead ||= body.nodes.some((each) => ofBody.get(each)?.roles);
+    }
+    if (isRead) for (const value of node.inputs) read.add(value);
   }
   return plan;
 }

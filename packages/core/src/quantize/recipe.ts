@@ -1,54 +1,14 @@
-import {
-  checks,
-  type DefaultedOptions,
-  invalid,
-  isPlainObject,
-  type OptionTable,
-  readOptions,
-  withDefault,
-} from "@mp/graph/internal";
-import { type DelayedScaling, delayedScaling } from "./delayed-scaling.js";
-import { type QuantizationRule, type ReadRule, readRule } from "./rule.js";
+import { invalid, isPlainObject } from "@mp/graph/internal";
+import type { DelayedScaling } from "./delayed-scaling.js";
+import type { expandedFor, planProducts } from "./plan-products.js";
+import type { quantizeProducts } from "./quantize-products.js";
+import type { formatRule, ReadRule } from "./rule.js";
+import type { initialScaling, nextScaling } from "./scaling-state.js";
 
 /** What an operand of a product holds. */
 export type OperandRole = "input" | "weight" | "gradient";
 
 export const OPERAND_ROLES: readonly OperandRole[] = ["input", "weight", "gradient"];
-
-/** Which products a recipe quantizes. */
-export interface PlaceOptions {
-  /** `weights` (default): products of which an operand is a weight. `all`: also products of activations. */
-  readonly products?: "weights" | "all";
-  /**
-   * By scope path and everything below it, whether products are quantized; the longest path counts, and "" is the whole
-   * model. By default all are, except those of the first and the last layer: one that reads data alone, and one whose
-   * result reaches no other product with a weight.
-   */
-  readonly scopes?: Readonly<Record<string, boolean>>;
-}
-
-/** How products are quantized: a rule for each kind of operand, and which products take part. */
-export interface RecipeOptions extends PlaceOptions {
-  /** Shown in reports and compared with that of a checkpoint. */
-  readonly name: string;
-  /** Activations, in the forward product and in the product that gives the weight's gradient. */
-  readonly input: QuantizationRule;
-  /** Weights: operands computed from parameters alone. */
-  readonly weight: QuantizationRule;
-  /** Gradients of results, in both gradient products. */
-  readonly gradient: QuantizationRule;
-  /**
-   * Whether the two operands of a weight's gradient go through a random 16-point Hadamard transform first, which
-   * spreads outliers and leaves the product as it is. Default false.
-   */
-  readonly hadamard?: boolean;
-  /**
-   * Computes scales from the magnitudes of earlier steps. Needs tensor scaling with f32 scales. By default, a scale
-   * follows from the tensor itself. So it does always in loops, and for weights computed from several parameters; only
-   * there the `epsilon` of a rule counts.
-   */
-  readonly scaling?: DelayedScaling;
-}
 
 /** A recipe with all defaults filled in: the part `recipe` of a precision. */
 export interface Recipe {
@@ -58,68 +18,27 @@ export interface Recipe {
   readonly scaling?: DelayedScaling | undefined;
   readonly products: "weights" | "all";
   readonly scopes: Readonly<Record<string, boolean>>;
+  readonly pass: RecipePass;
 }
 
-const scopes = checks.claim(
-  'an object of true or false by scope path, such as { "": true, head: false }',
-  (value) =>
-    isPlainObject(value) &&
-    Object.entries(value).every(
-      ([path, isIn]) => typeof isIn === "boolean" && (path === "" || !path.split("/").includes("")),
-    ),
-);
-
-export const PLACES: DefaultedOptions<PlaceOptions> = {
-  products: withDefault("weights", checks.oneOf("weights", "all")),
-  scopes: withDefault({}, scopes),
-};
-
-const RECIPE = {
-  name: checks.text,
-  input: checks.object,
-  weight: checks.object,
-  gradient: checks.object,
-  hadamard: withDefault(false, checks.truth),
-  scaling: checks.optional(checks.object),
-  ...PLACES,
-} satisfies OptionTable<RecipeOptions>;
-
-/** Makes a recipe of your own. @throws MP_INVALID_ARGUMENT for unknown or unfit options */
-export function recipe(options: RecipeOptions): Recipe {
-  const {
-    name,
-    hadamard,
-    products,
-    scopes,
-    scaling: delay,
-    ...given
-  } = readOptions("recipe", options, RECIPE, {
-    example: '{ name: "mine", input: { format: "f8e4m3" }, … }',
-  });
-  const rules = Object.fromEntries(
-    OPERAND_ROLES.map((role) => [role, readRule(`recipe: ${role}`, given[role])]),
-  ) as Recipe["rules"];
-  const scaling = delay === undefined ? undefined : delayedScaling(delay);
-  const fits = Object.values(rules).every(
-    ({ granularity, scale, margin }) =>
-      granularity === "tensor" && scale.format === "f32" && !scale.powerOfTwo && margin === 0,
-  );
-  if (scaling !== undefined && !fits)
-    throw invalid(
-      "recipe: with scaling, rules must be by tensor, with f32 scales that are no powers of two, and without a margin; leave scaling out, or give it the margin",
-    );
-  const facts = { rules, hadamard, ...(scaling === undefined ? {} : { scaling }), products, scopes };
-  return Object.freeze({ name, ...facts });
+/** The functions that apply a recipe: programs without one are bundled without them. */
+export interface RecipePass {
+  readonly expandedFor: typeof expandedFor;
+  readonly planProducts: typeof planProducts;
+  readonly quantizeProducts: typeof quantizeProducts;
+  readonly formatRule: typeof formatRule;
+  readonly initialScaling: typeof initialScaling;
+  readonly nextScaling: typeof nextScaling;
 }
 
 /** Checks that an option is a recipe. @throws MP_INVALID_ARGUMENT for anything else */
 export function checkRecipe(what: string, value: unknown): void {
-  const { name, rules } = (value ?? {}) as Partial<Recipe>;
-  if (typeof name === "string" && isPlainObject(rules)) return;
+  const { name, rules, pass } = (value ?? {}) as Partial<Recipe>;
+  if (typeof name === "string" && isPlainObject(rules) && isPlainObject(pass)) return;
   throw invalid(`${what} must be made by recipe(…), or taken from a precision: float8().recipe`);
 }
 
 /** Describes everything that decides the numbers. Loading a checkpoint with another description warns. */
-export function describeRecipe({ name, ...facts }: Recipe): string {
+export function describeRecipe({ name, pass: _pass, ...facts }: Recipe): string {
   return `${name} ${JSON.stringify(facts)}`;
 }

@@ -1,5 +1,4 @@
 import { invalid, isPlainObject, shown } from "@mp/graph/internal";
-import type { DelayedScaling } from "./delayed-scaling.js";
 import { checkRecipe, describeRecipe, type Recipe } from "./recipe.js";
 
 /** A recipe that holds from a count of applied steps on; undefined for products that are not quantized. */
@@ -59,9 +58,9 @@ export function phasesOf(recipe: Recipe | RecipesByStep | undefined): RecipesByS
   return recipe !== undefined && "phases" in recipe ? recipe.phases : [{ from: 0, recipe }];
 }
 
-/** The delayed scaling whose state a run keeps: that of its recipes, which have the same or none. */
-export function scalingOf(recipe: Recipe | RecipesByStep | undefined): DelayedScaling | undefined {
-  return phasesOf(recipe).find((phase) => phase.recipe?.scaling !== undefined)?.recipe?.scaling;
+/** The first recipe with delayed scaling, whose state a run keeps; others have the same history or none. */
+export function delayedRecipe(recipe: Recipe | RecipesByStep | undefined): Recipe | undefined {
+  return phasesOf(recipe).find((phase) => phase.recipe?.scaling !== undefined)?.recipe;
 }
 
 /** The recipe that holds after so many applied steps. */

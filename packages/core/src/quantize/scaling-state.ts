@@ -52,10 +52,9 @@ const isMatrix = ({ shape }: Tensor): boolean => shape.length > 1;
 const forMatrices = (parameters: TensorTree, of: () => Tensor): TensorTree =>
   mapTree(parameters, isTensor, (leaf) => (isMatrix(leaf) ? of() : {})) as TensorTree;
 
-export function initialScaling(parameters: TensorTree, scaling: DelayedScaling | undefined): TensorTree {
-  if (scaling === undefined) return {};
+export function initialScaling(parameters: TensorTree, { history }: DelayedScaling): TensorTree {
   return {
-    history: forMatrices(parameters, () => constant(zeros([scaling.history, ROLES]))),
+    history: forMatrices(parameters, () => constant(zeros([history, ROLES]))),
     scale: forMatrices(parameters, () => constant(ones([ROLES]))),
   };
 }
@@ -65,9 +64,8 @@ export function initialScaling(parameters: TensorTree, scaling: DelayedScaling |
  * the scale as it was.
  * @param amax f32 [3] for each parameter with a history: the step's largest magnitudes
  */
-export function nextScaling(state: TensorTree, amax: TensorTree, recipe: Recipe | undefined): TensorTree {
-  const { rules, scaling } = recipe ?? {};
-  if (rules === undefined || scaling === undefined) return state;
+export function nextScaling(state: TensorTree, amax: TensorTree, { rules, scaling }: Recipe): TensorTree {
+  if (scaling === undefined) return state;
   const { history, scale } = state as ScalingState;
   const most = OPERAND_ROLES.map(
     (role) => elementFormats[rules[role].format].maxFinite * 2 ** -scaling.margin,

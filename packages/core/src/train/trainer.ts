@@ -1,7 +1,7 @@
 import { isHostTensor, key, leavesOf } from "@mp/graph";
 import { invalid, notesIn } from "@mp/graph/internal";
 import { usablePrecision } from "../precision/check-precision.js";
-import { scalingOf } from "../quantize/recipes-by-step.js";
+import { delayedRecipe } from "../quantize/recipes-by-step.js";
 import type { AnyBatch } from "./definition/loss.js";
 import type { RankPlace } from "./definition/rank-place.js";
 import {
@@ -63,7 +63,7 @@ export async function trainer<
 function commonDefinition(read: ReadSettings, rank: RankPlace | undefined): CommonDefinition {
   const { backend, precision: choice, accumulate, onOverflow, maxRetries, checkNewParameters } = read;
   const precision = usablePrecision("trainer", choice, backend.manifest);
-  if (read.allReduce !== undefined && scalingOf(precision.recipe) !== undefined)
+  if (read.allReduce !== undefined && delayedRecipe(precision.recipe) !== undefined)
     throw invalid(
       "trainer: allReduce must be left out with delayed scaling, which takes maxima over processes; give it ranks",
     );

@@ -4,7 +4,6 @@ import { add, and, cast, equal, greater, literal, mul, not, or, reduceSum, where
 import { checkUpdate } from "../../optim/check-update.js";
 import { computeRates } from "../../optim/optimizer.js";
 import { recipeAt } from "../../quantize/recipes-by-step.js";
-import { nextScaling } from "../../quantize/scaling-state.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
@@ -117,6 +116,7 @@ function apply(
   const applied = counts === undefined ? finite : and(finite, counts);
   const counters = count(definition, state, { scaler, finite: applied, finiteAtScale });
   const consecutiveSkips = unlessEmpty(counters.next.consecutiveSkips, state.consecutiveSkips);
+  const recipe = recipeAt(precision.recipe, 0);
   return {
     state: {
       master: moved.master,
@@ -124,7 +124,7 @@ function apply(
       model: window.model,
       ema: ema === undefined ? state.ema : nextAverage(ema, state.ema, moved.weights, state.applied),
       applied: add(state.applied, 1),
-      recipe: nextScaling(state.recipe, window.amax, recipeAt(precision.recipe, 0)),
+      recipe: recipe?.pass.nextScaling(state.recipe, window.amax, recipe) ?? state.recipe,
       frozen: state.frozen,
       scaler,
       rates: state.rates,

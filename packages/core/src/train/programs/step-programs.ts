@@ -4,8 +4,7 @@ import { mapTensors, type Tensor, type TensorTree } from "@mp/graph";
 import { setRandomCounter, withoutLines, withPhase } from "@mp/graph/internal";
 import { add, literal, where } from "@mp/graph/ops";
 import { initialRates } from "../../optim/optimizer.js";
-import { scalingOf } from "../../quantize/recipes-by-step.js";
-import { initialScaling } from "../../quantize/scaling-state.js";
+import { delayedRecipe } from "../../quantize/recipes-by-step.js";
 import type { StepDefinition } from "../definition/definition.js";
 import { joinStates, nextState, selectState, statePart } from "../definition/objective-state.js";
 import { WEIGHT } from "../definition/outputs.js";
@@ -41,6 +40,7 @@ export function initProgram(
     const weights = fed["parameters"] as TensorTree;
     const states = definitions.map((definition) => {
       const { masterWeights, lossScaler, recipe } = definition.precision;
+      const { pass, scaling } = delayedRecipe(recipe) ?? {};
       const master = masterWeights.init(splitFrozen(weights, definition.frozen).trained);
       const inF32 = selectMasters(definition, master);
       const { frozen } = splitFrozen(weights, untrained);
@@ -50,7 +50,7 @@ export function initProgram(
         model: fed["model"] as TensorTree,
         ema: definition.ema === undefined ? {} : inF32,
         applied: literal(0, "i32"),
-        recipe: initialScaling(masterWeights.parameters(master), scalingOf(recipe)),
+        recipe: (scaling && pass?.initialScaling(masterWeights.parameters(master), scaling)) ?? {},
         frozen: untrained.size === 0 ? {} : storeUntrained(frozen, masterWeights),
         scaler: lossScaler.init(),
         rates: initialRates(definition.optimizer),
