@@ -195,7 +195,7 @@ describe("delayed scaling of 200 recorded tensors", () => {
   it.each(fixture.delayed)("$options", ({ options, ...wanted }) => {
     const { recipe } = float8({ scaling: delayedScaling(options), gradient: "f8e4m3" });
     const parameters = { w: tensor(new Float32Array(4), [2, 2]) };
-    let state = traceTrees(parameters, (tree) => initialScaling(tree, recipe.scaling))(
+    let state = traceTrees(parameters, (tree) => initialScaling(tree, delayedScaling(recipe.scaling)))(
       parameters,
     ) as never as ScalingTensors;
     const step = traceTrees({ x: recorded[0], state } as never, (given) => {

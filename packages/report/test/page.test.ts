@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { precisionReportPage, type ReportedRun } from "../src/index.js";
+import { percent, significant } from "../src/numbers.js";
 import { type MadeRun, reportedRuns } from "./runs.js";
 
 let run: MadeRun;
@@ -201,6 +202,28 @@ describe("the page", () => {
     expect(fitting).toMatch(/Recommended loss scale/);
     expect(fitting).not.toMatch(/no (loss )?scale fits/i);
   });
+});
+
+it("shows what each recipe does to the operands of products, and which they survive", () => {
+  const [, table = ""] = (pages["trained"] ?? "").split('aria-label="Operands of products by recipe"');
+  const rows = [...(table.split("</table>")[0] ?? "").matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+    [...row.matchAll(/<t[dh].*?>(.*?)<\/t[dh]>/g)].map(([, cell]) => cell),
+  );
+  const [float8, nvfp4] = run.report.recipes.map(({ products }) => products[0]?.quantized?.operands);
+  expect(rows.map(([layer, operand]) => [layer, operand])).toEqual([
+    ["layer", "operand"],
+    ["encoder/second", "input of MatMul"],
+    ["encoder/second", "weight of MatMul"],
+    ["encoder/second", "gradient of MatMul"],
+  ]);
+  for (const [index, [, , amax, flushed, saturated, coarse, , survived]] of rows.slice(1).entries()) {
+    const [own, other] = [float8?.[index]?.statistics, nvfp4?.[index]?.statistics];
+    expect(amax).toBe(significant(own?.amax ?? -1));
+    expect([flushed, saturated]).toEqual([own?.underflows ?? -1, own?.overflows ?? -1].map(percent));
+    expect(coarse).toBe(percent(other?.underflows ?? -1));
+    const kept = [own, other].map((each) => (each?.underflows ?? 1) + (each?.overflows ?? 1) <= 0.1);
+    expect(survived).toBe(["float8", "nvfp4"].filter((_, at) => kept[at]).join(", ") || "none");
+  }
 });
 
 it("takes a report alone, and says what else is no run", () => {

@@ -2,8 +2,10 @@
 import {
   adamW,
   dynamicLossScale,
+  float8,
   mapTensors,
   mixedFloat16,
+  nvfp4,
   type Optimizer,
   scope,
   type Tensor,
@@ -77,7 +79,8 @@ async function trainedRun(optimizer: Optimizer): Promise<MadeRun> {
     history.push(result);
     if (!applied) skips.push({ step, scale, overflow: await training.diagnose([batchOf(step)], { scale }) });
   }
-  const report = await training.precisionReport(batchOf(0));
+  const recipes = [float8().recipe, nvfp4().recipe];
+  const report = await training.precisionReport(batchOf(0), { recipes });
   await training.dispose();
   await backend.dispose();
   const results = { accuracy: "0.75" };

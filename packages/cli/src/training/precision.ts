@@ -20,11 +20,22 @@ import {
   noMasterWeights,
   nvfp4,
   type Precision,
+  type Recipe,
   staticLossScale,
   stochasticRounding,
 } from "@mp/core";
 import type { CommonOptions, LossScaleName, MasterWeightsName, PrecisionName } from "../common-flags.js";
 import { UsageError } from "../run-app.js";
+
+const quantized = {
+  float8: () => float8(),
+  mxfp8: () => mxfp8(),
+  mxfp4: () => mxfp4(),
+  nvfp4: () => nvfp4(),
+};
+
+/** The recipes of all precisions that have one. */
+export const presetRecipes: readonly Recipe[] = Object.values(quantized).map((make) => make().recipe);
 
 const precisions: Readonly<Record<PrecisionName, (manifest: BackendManifest) => Precision>> = {
   mixed: mixed(),
@@ -33,10 +44,7 @@ const precisions: Readonly<Record<PrecisionName, (manifest: BackendManifest) => 
   mixed_bfloat16: mixedBfloat16,
   float16,
   bfloat16,
-  float8: () => float8(),
-  mxfp8: () => mxfp8(),
-  mxfp4: () => mxfp4(),
-  nvfp4: () => nvfp4(),
+  ...quantized,
 };
 
 const masters: Readonly<Record<MasterWeightsName, (half: HalfDType) => MasterWeights>> = {

@@ -5,6 +5,7 @@ import { type RunResult, stepTimes } from "../result.js";
 import type { AppContext } from "../run-app.js";
 import { writeWhole } from "../write-whole.js";
 import { errorMessage } from "./error-message.js";
+import { presetRecipes } from "./precision.js";
 import { sourceLine, withSourceLines } from "./source-lines.js";
 
 export interface RunReportOptions<P, B, M> {
@@ -80,7 +81,10 @@ export function runReport<P, B, M>(options: RunReportOptions<P, B, M>): RunRepor
           progress.note(`--report ${path}: not written, the run made no step`);
           return;
         }
-        const { casts, ...rest } = await training.precisionReport(lastBatch);
+        const { recipe } = training.precision;
+        // Each recipe costs a compilation.
+        const recipes = recipe === undefined ? [] : presetRecipes.filter(({ name }) => name !== recipe.name);
+        const { casts, ...rest } = await training.precisionReport(lastBatch, { recipes });
         report = { ...rest, casts: withSourceLines(casts) };
         await write(report, {});
         progress.note(`--report ${path}: written`);

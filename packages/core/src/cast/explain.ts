@@ -5,7 +5,9 @@
 import { type AnyNode, consumers, type DType, type Graph, isNode, type Op, type Value } from "@mp/graph";
 import { stableHash } from "@mp/graph/internal";
 import type { ProductDecision, ProductPlan } from "../quantize/plan-products.js";
-import type { OperandRole, Recipe } from "../quantize/recipe.js";
+import type { Recipe } from "../quantize/recipe.js";
+import type { OperandRole } from "../quantize/recipe-facts.js";
+import type { OperandStatistics } from "../quantize/statistics.js";
 import { applyCasts, type InsertedCast } from "./autocast-graph.js";
 import type { CastRule } from "./cast-decision.js";
 import { type CastLint, lintNodes, lintPlan } from "./lint.js";
@@ -40,6 +42,8 @@ export interface QuantizedOperand {
   readonly role: OperandRole;
   /** The rule in words: `f8e4m3 by tensor`. */
   readonly rule: string;
+  /** Only in a precision report, which runs a batch. */
+  readonly statistics?: OperandStatistics;
 }
 
 export interface CastReport {
@@ -183,7 +187,14 @@ export function formatCastReport(report: CastReport): string {
 /** Words for a recipe's decision on a product. */
 function formatQuantized({ operands, because }: QuantizedProduct): string {
   if (operands.length === 0) return `not quantized: ${because}`;
-  return `${because}: ${operands.map(({ role, rule }) => `${role} ${rule}`).join(", ")}`;
+  return `${because}: ${operands.map(formatOperand).join(", ")}`;
+}
+
+function formatOperand({ role, rule, statistics }: QuantizedOperand): string {
+  if (statistics === undefined) return `${role} ${rule}`;
+  const { amax, underflows, overflows } = statistics;
+  const percent = (share: number): string => `${Number((100 * share).toPrecision(3))} %`;
+  return `${role} ${rule} (amax ${Number(amax.toPrecision(3))}, underflows ${percent(underflows)}, overflows ${percent(overflows)})`;
 }
 
 export interface CastDifference {

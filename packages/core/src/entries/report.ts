@@ -15,7 +15,14 @@ export type { CastRule } from "../cast/cast-decision.js";
 // Ranges and memory
 export { addHistograms, type ExponentHistogram } from "../train/report/counts/exponent-counts.js";
 export { shareAtScale, type ScaleShare } from "../train/report/scale-shares.js";
-export type { PrecisionReport, GroupHistogram, GradientRange } from "../train/report/report.js";
+export type {
+  PrecisionReport,
+  ReportOptions,
+  GroupHistogram,
+  GradientRange,
+} from "../train/report/report.js";
+export { type RecipeReport, survives } from "../train/report/recipe-report.js";
+export type { OperandStatistics } from "../quantize/statistics.js";
 export type { StateTensor } from "../train/report/optimizer-state.js";
 export type { ValueGroup, ValueKind } from "../train/report/counts/value-groups.js";
 export { planMemory, type PlannedMemory, type PlannedStep } from "../train/report/plan-memory.js";

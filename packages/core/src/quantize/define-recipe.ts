@@ -10,7 +10,8 @@ import {
 import { type DelayedScaling, delayedScaling } from "./delayed-scaling.js";
 import { expandedFor, planProducts } from "./plan-products.js";
 import { quantizeProducts } from "./quantize-products.js";
-import { OPERAND_ROLES, type Recipe, type RecipePass } from "./recipe.js";
+import type { Recipe, RecipePass } from "./recipe.js";
+import { OPERAND_ROLES } from "./recipe-facts.js";
 import { formatRule, type QuantizationRule, readRule } from "./rule.js";
 import { initialScaling, nextScaling } from "./scaling-state.js";
 

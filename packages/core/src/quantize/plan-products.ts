@@ -12,7 +12,7 @@ import {
   type Value,
 } from "@mp/graph";
 import { isWithin } from "@mp/graph/internal";
-import type { OperandRole, Recipe } from "./recipe.js";
+import type { OperandRole, RecipeFacts } from "./recipe-facts.js";
 
 /** The decision on a product: the roles of its first two operands if it is quantized, and the reason. */
 export interface ProductDecision {
@@ -48,7 +48,7 @@ const isMove = ({ op }: AnyNode): boolean =>
 const isConvolution = ({ op }: AnyNode): boolean => (FAMILIES.convolution as readonly Op[]).includes(op);
 
 /** Expands the operators that contain products, so that those can be quantized: attention only if all products are. */
-export function expandedFor(graph: Graph, { products }: Recipe): Graph {
+export function expandedFor(graph: Graph, { products }: RecipeFacts): Graph {
   return expandEinsums(products === "all" ? expandAttentions(graph) : graph);
 }
 
@@ -75,7 +75,7 @@ function findSources(
  * Decides on every product of a graph and of the bodies of its loops.
  * @param given what the graph's inputs are computed from, if it is the body of a loop
  */
-export function planProducts(graph: Graph, recipe: Recipe, given?: readonly Sources[]): ProductPlan {
+export function planProducts(graph: Graph, recipe: RecipeFacts, given?: readonly Sources[]): ProductPlan {
   const plan = new Map<AnyNode, ProductDecision>();
   const of = findSources(graph, given);
   // Values from which a product with a weight is computed. What a loop's body returns may reach its own products.
@@ -108,7 +108,7 @@ const NO_WEIGHT = "no operand is a weight";
 
 function decide(
   node: AnyNode,
-  recipe: Recipe,
+  recipe: RecipeFacts,
   sources: readonly Sources[],
   isLast: boolean,
 ): ProductDecision {
@@ -131,7 +131,7 @@ function decide(
 
 /** The longest scope path that the node is in, and whether the recipe takes its products. */
 function ruling(
-  { scopes }: Recipe,
+  { scopes }: RecipeFacts,
   scope: string,
 ): readonly [path: string | undefined, isChosen: boolean | undefined] {
   const [longest] = Object.keys(scopes)

@@ -1,8 +1,9 @@
 import { type AnyNode, type Graph, isNode, type Key, Tensor, traceInto, type Value } from "@mp/graph";
 import { currentBuilder, inlineReplacing, type TracedGraph, withoutLines } from "@mp/graph/internal";
 import { type ProductPlan, planProducts } from "./plan-products.js";
+import type { QuantizedBlocks } from "./quantize.js";
 import { type Quantization, quantizedProduct } from "./quantized-product.js";
-import type { Recipe } from "./recipe.js";
+import type { OperandRole, RecipeFacts } from "./recipe-facts.js";
 
 /** What a recipe's products depend on besides the recipe. */
 export interface RecipeContext {
@@ -12,13 +13,21 @@ export interface RecipeContext {
   readonly encodes?: readonly (readonly [parameter: Tensor, encodes: Tensor])[] | undefined;
 }
 
+/** Looks at an operand of a quantized product, whose place counts the products that the recipe quantizes. */
+export type ObserveOperand = (
+  quantized: QuantizedBlocks,
+  product: number,
+  role: OperandRole,
+) => QuantizedBlocks;
+
 /**
  * Replaces the products of a traced function, also in bodies of loops, by products of quantized operands with gradients
  * of their own. Apply it after casts are decided and before differentiation.
  */
 export function quantizeProducts<R>(
   traced: TracedGraph<R>,
-  { recipe, key, encodes }: RecipeContext & { readonly recipe: Recipe },
+  { recipe, key, encodes }: RecipeContext & { readonly recipe: RecipeFacts },
+  observe?: ObserveOperand,
 ): TracedGraph<R> {
   const plan = planProducts(traced.graph, recipe);
   const own = traced.graph.inputs.length - traced.captured.length;
@@ -29,9 +38,13 @@ export function quantizeProducts<R>(
     return encodes?.find(([of]) => Tensor.valueIn(of, currentBuilder("recipe"), "recipe") === parameter)?.[1];
   };
   const known = new Map([...plan].map(([node, { weight }]) => [node, encodesOf(weight)]));
-  const { graph, captured } = withoutLines(() =>
-    replaceProducts(traced.graph, plan, (node) => ({ recipe, key, encodes: known.get(node) })),
-  );
+  let products = 0;
+  const quantizationOf = (node: AnyNode): Quantization => {
+    const product = products++;
+    const look = observe && ((made: QuantizedBlocks, role: OperandRole) => observe(made, product, role));
+    return { recipe, key, encodes: known.get(node), observe: look };
+  };
+  const { graph, captured } = withoutLines(() => replaceProducts(traced.graph, plan, quantizationOf));
   return { ...traced, graph, captured: [...traced.captured, ...captured] };
 }
 

@@ -44,8 +44,11 @@ export const valuesOf = ({
 }: Pick<QuantizedBlocks, "codes" | "decode" | "blocks">): Tensor =>
   blocks.join(mul(cast(codes, "f32"), decode));
 
-/** Codes with a factor for each block, both in the layout of `blocks`. */
+/** Codes with a factor for each block, all in the layout of `blocks`. */
 export interface QuantizedBlocks {
+  /** The numbers themselves, and multiplied by the factor before rounding. */
+  readonly split: Tensor;
+  readonly scaled: Tensor;
   readonly codes: Tensor;
   /** The largest magnitude of each block. */
   readonly amax: Tensor;
@@ -84,7 +87,8 @@ export function quantizeBlocks(
   const codes =
     key !== undefined && rule.rounding === "stochastic" ? stochastic(placed, key) : nearest(placed);
   const decode = tensorScale === undefined ? scale : mul(scale, tensorScale);
-  return { codes, amax: found, scale, ...(tensorScale === undefined ? {} : { tensorScale }), decode, blocks };
+  const factors = { scale, ...(tensorScale === undefined ? {} : { tensorScale }), decode };
+  return { split, scaled, codes, amax: found, ...factors, blocks };
 }
 
 const isKey = (key: unknown): boolean => key !== undefined && !isTensor(key);

@@ -6,7 +6,7 @@ import { blocksOf } from "./blocks.js";
 import { withHadamard } from "./hadamard.js";
 import { isProduct } from "./plan-products.js";
 import { type QuantizedBlocks, quantizeBlocks, valuesOf } from "./quantize.js";
-import { OPERAND_ROLES, type OperandRole, type Recipe } from "./recipe.js";
+import { OPERAND_ROLES, type OperandRole, type RecipeFacts } from "./recipe-facts.js";
 import { granularities, type ReadRule } from "./rule.js";
 
 /** A role, or `ready` for an operand that has been quantized for this product. */
@@ -60,10 +60,12 @@ function emitQuantized(
 
 /** A recipe with the stream of random numbers for its stochastic roundings. */
 export interface Quantization {
-  readonly recipe: Recipe;
+  readonly recipe: RecipeFacts;
   readonly key?: Key | undefined;
   /** Factors of input, weight and gradient before rounding, f32 [3], that follow from earlier steps. */
   readonly encodes?: Tensor | undefined;
+  /** Looks at each quantized operand; what it returns takes the operand's place. */
+  readonly observe?: ((quantized: QuantizedBlocks, role: OperandRole) => QuantizedBlocks) | undefined;
 }
 
 /** Quantizes an f32 operand by the rule of its role. */
@@ -71,11 +73,12 @@ function quantizeOperand(
   x: Tensor,
   role: OperandRole,
   axis: number,
-  { recipe, key, encodes }: Quantization,
+  { recipe, key, encodes, observe }: Quantization,
 ): QuantizedBlocks {
   const start = OPERAND_ROLES.indexOf(role);
   const encode = encodes && reshape(slice(encodes, [{ axis: 0, start, end: start + 1 }]), []);
-  return quantizeBlocks(x, recipe.rules[role], axis, { key: key && foldIn(key, role), encode });
+  const made = quantizeBlocks(x, recipe.rules[role], axis, { key: key && foldIn(key, role), encode });
+  return observe?.(made, role) ?? made;
 }
 
 /**

@@ -1,23 +1,12 @@
 import { invalid, isPlainObject } from "@mp/graph/internal";
-import type { DelayedScaling } from "./delayed-scaling.js";
 import type { expandedFor, planProducts } from "./plan-products.js";
 import type { quantizeProducts } from "./quantize-products.js";
-import type { formatRule, ReadRule } from "./rule.js";
+import type { RecipeFacts } from "./recipe-facts.js";
+import type { formatRule } from "./rule.js";
 import type { initialScaling, nextScaling } from "./scaling-state.js";
 
-/** What an operand of a product holds. */
-export type OperandRole = "input" | "weight" | "gradient";
-
-export const OPERAND_ROLES: readonly OperandRole[] = ["input", "weight", "gradient"];
-
 /** A recipe with all defaults filled in: the part `recipe` of a precision. */
-export interface Recipe {
-  readonly name: string;
-  readonly rules: Readonly<Record<OperandRole, ReadRule>>;
-  readonly hadamard: boolean;
-  readonly scaling?: DelayedScaling | undefined;
-  readonly products: "weights" | "all";
-  readonly scopes: Readonly<Record<string, boolean>>;
+export interface Recipe extends RecipeFacts {
   readonly pass: RecipePass;
 }
 

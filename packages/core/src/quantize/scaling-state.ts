@@ -29,7 +29,7 @@ import {
 } from "@mp/graph/ops";
 import type { DelayedScaling } from "./delayed-scaling.js";
 import { elementFormats } from "./element-format.js";
-import { OPERAND_ROLES, type Recipe } from "./recipe.js";
+import { OPERAND_ROLES, type RecipeFacts } from "./recipe-facts.js";
 
 /** State of delayed scaling, each part in the structure of the parameters; empty without it. */
 export type ScalingState = {
@@ -64,7 +64,11 @@ export function initialScaling(parameters: TensorTree, { history }: DelayedScali
  * the scale as it was.
  * @param amax f32 [3] for each parameter with a history: the step's largest magnitudes
  */
-export function nextScaling(state: TensorTree, amax: TensorTree, { rules, scaling }: Recipe): TensorTree {
+export function nextScaling(
+  state: TensorTree,
+  amax: TensorTree,
+  { rules, scaling }: RecipeFacts,
+): TensorTree {
   if (scaling === undefined) return state;
   const { history, scale } = state as ScalingState;
   const most = OPERAND_ROLES.map(

@@ -113,7 +113,7 @@ ${
 </section>`
 }
 ${scalesSection(report)}
-${rangesSection(report)}
+${rangesSection(report, nameOf)}
 ${skipSection({ skips, history, nameOf })}
 ${castSection(report.casts)}
 ${optimizerSection(report, nameOf)}

@@ -2,12 +2,14 @@ import type { PrecisionReport } from "@mp/core";
 import { type ExponentHistogram, type GroupHistogram, shareAtScale } from "@mp/core/report";
 import { figure } from "../figure.js";
 import { html, type Markup } from "../html.js";
+import type { NameOf } from "../layer-names.js";
 import { layerName, valueCount } from "../layers.js";
 import { magnitudeAxis } from "../magnitude.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { exponentsFigure } from "../plots/exponents.js";
 import { layersFigure, namesWidth } from "../plots/layers.js";
 import { eightBitsTable } from "./eight-bits.js";
+import { recipesTable } from "./recipes.js";
 import { type Column, table } from "./table.js";
 
 const sections: Readonly<Record<string, readonly GroupHistogram["kind"][]>> = {
@@ -46,7 +48,7 @@ const columns: readonly Column<GroupHistogram>[] = [
 ];
 
 /** Draws the exponents of the step's values, in front of the ranges of f16 and bf16. */
-export function rangesSection({ groups, half }: PrecisionReport): Markup {
+export function rangesSection({ groups, half, recipes }: PrecisionReport, nameOf: NameOf): Markup {
   const axis = magnitudeAxis(groups.map(({ histogram }) => histogram));
   const looked = Object.entries(sections)
     .map(([title, kinds]) => {
@@ -67,6 +69,6 @@ ${figure(layersFigure({ title: `${title} by layer`, groups: own, axis, marginLef
   )}</div>
 <details><summary>The numbers, group by group</summary>
 ${table("Ranges by layer", columns, groups)}</details>
-${eightBitsTable(groups)}</section>
+${eightBitsTable(groups)}${recipesTable(recipes, nameOf)}</section>
 `;
 }

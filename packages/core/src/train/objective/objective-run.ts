@@ -1,5 +1,6 @@
 import type { Graph, ProfileRow } from "@mp/graph";
 import type { CastReport } from "../../cast/explain.js";
+import type { Recipe } from "../../quantize/recipe.js";
 import type { FlatBatch } from "../batch/batch.js";
 import type { CompiledPrograms } from "../compile/compiled-programs.js";
 import type { StepDefinition } from "../definition/definition.js";
@@ -137,9 +138,9 @@ export class ObjectiveRun {
     return diagnose(this.#stepper.inspected, feeds, at);
   }
 
-  async precisionReport(feed: FlatBatch): Promise<PrecisionReport> {
+  async precisionReport(feed: FlatBatch, recipes: readonly Recipe[]): Promise<PrecisionReport> {
     const parts = { ...this.#stepper.inspected, ...this.explain(feed), scale: await this.#scale() };
-    return precisionReport(parts, feed);
+    return precisionReport(parts, feed, recipes);
   }
 
   graph(feed: FlatBatch): Graph {

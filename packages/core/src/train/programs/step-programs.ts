@@ -115,8 +115,16 @@ export function revisitProgram(definition: StepDefinition, state: TypeTree, batc
   });
 }
 
-/** One pass over a microbatch. Further input: `scale`. Outputs: `weights` in storage dtype, `gradients` in f32. */
-export function gradientsProgram(definition: StepDefinition, state: TypeTree, batch: TypeTree): Program {
+/**
+ * One pass over a microbatch. Further input: `scale`. Outputs: `weights` in storage dtype, `gradients` in f32; with
+ * reports also the `loss`, so that the whole forward pass runs.
+ */
+export function gradientsProgram(
+  definition: StepDefinition,
+  state: TypeTree,
+  batch: TypeTree,
+  reports?: TraceReports,
+): Program {
   return traceStep(definition, state, { batch, scale: SCALAR }, (tree, fed) => {
     const current = selectState(definition, tree);
     setRandomCounter(current.drawn);
@@ -124,8 +132,10 @@ export function gradientsProgram(definition: StepDefinition, state: TypeTree, ba
       model: current.model,
       batch: fed["batch"] as TensorTree,
       scale: fed["scale"] as Tensor,
+      reports,
     });
-    return { outputs: { weights: selectParameters(definition, current), gradients: pass.gradients } };
+    const outputs = { weights: selectParameters(definition, current), gradients: pass.gradients };
+    return { outputs: reports === undefined ? outputs : { ...outputs, loss: pass.loss } };
   });
 }
 

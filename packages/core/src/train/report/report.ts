@@ -2,12 +2,13 @@ import { type Graph, type HalfDType, isHalf, leavesOf, type RunInput, roundTo, t
 import { unsupportedReason } from "@mp/graph/backend";
 import type { CastReport } from "../../cast/explain.js";
 import { lowDType, mixedFloat16Policy } from "../../cast/policy.js";
+import type { Recipe } from "../../quantize/recipe.js";
 import type { FlatBatch } from "../batch/batch.js";
 import { runOnce } from "../compile/compiled-programs.js";
 import type { TensorUpdates } from "../definition/result.js";
 import { isValueType } from "../definition/state.js";
 import { type Diagnosis, diagnoseReplay } from "../diagnosis/diagnose.js";
-import { type Inspected, Replay } from "../diagnosis/replay.js";
+import { Replay } from "../diagnosis/replay.js";
 import { gradientsProgram } from "../programs/step-programs.js";
 import { countGraph } from "./counts/count-graph.js";
 import { addHistograms, buildHistogram, type ExponentHistogram, ROW } from "./counts/exponent-counts.js";
@@ -15,6 +16,7 @@ import { SCALE, type ValueGroup } from "./counts/value-groups.js";
 import { memoryKinds, type StepMemory } from "./memory-kinds.js";
 import { optimizerState, type StateTensor } from "./optimizer-state.js";
 import { planPeak } from "./plan-memory.js";
+import { type MeasuredParts, type RecipeReport, recipeReports } from "./recipe-report.js";
 import { recommendScale, type ScaleShare, scaleShares } from "./scale-shares.js";
 
 /** Values of one kind in one layer and dtype, counted by exponent. */
@@ -47,8 +49,10 @@ export interface PrecisionReport {
     /** Tensors, first those with the most elements flushed or below the normal range of their format. */
     readonly tensors: readonly StateTensor[];
   };
-  /** The dtype of each operator, and why. */
+  /** The dtype of each operator, and why; statistics of the operands that the run's recipe quantizes. */
   readonly casts: CastReport;
+  /** What the run's recipe, if it has one, and the recipes asked for do to the operands of products. */
+  readonly recipes: readonly RecipeReport[];
   readonly memory: StepMemory;
 }
 
@@ -70,16 +74,26 @@ export interface GradientRange {
   readonly largestIn: ValueGroup | undefined;
 }
 
-export interface ReportParts extends Inspected {
+export interface ReportOptions {
+  /**
+   * Recipes to measure besides the run's own, each as if the run had it: `[mxfp8().recipe]`. They take the products that
+   * the run's own takes, and must not have delayed scaling.
+   */
+  readonly recipes?: readonly Recipe[];
+}
+
+export interface ReportParts extends MeasuredParts {
   /** The graph of the step that the engine gets. */
   readonly step: Graph;
-  readonly casts: CastReport;
-  readonly scale: number;
 }
 
 /** Runs one batch forward and backward at scale 1 in f32 on the engine and counts the values; changes no state. */
-export async function precisionReport(parts: ReportParts, feed: FlatBatch): Promise<PrecisionReport> {
-  const { programs, definition, stateTypes, step, casts, scale } = parts;
+export async function precisionReport(
+  parts: ReportParts,
+  feed: FlatBatch,
+  recipes: readonly Recipe[],
+): Promise<PrecisionReport> {
+  const { programs, definition, stateTypes, step, scale } = parts;
   const { precision } = definition;
   const own = lowDType(precision.policy);
   // If the engine lacks f16, there is no plan for f16, and no value is reported as kept in a half dtype.
@@ -128,7 +142,7 @@ export async function precisionReport(parts: ReportParts, feed: FlatBatch): Prom
     updates: next.tensors,
     diagnosis: diagnosis ?? null,
     optimizer: { isShare: definition.shard !== undefined, tensors },
-    casts,
+    ...(await recipeReports(parts, feed, recipes)),
     memory: {
       kinds,
       optimizerInF32: kinds.optimizer + saved,

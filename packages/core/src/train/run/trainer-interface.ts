@@ -12,7 +12,7 @@ import type { Counters } from "../definition/result.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import type { Diagnosis } from "../diagnosis/diagnose.js";
 import type { StreamedMetrics } from "../metrics/streamed-metric.js";
-import type { PrecisionReport } from "../report/report.js";
+import type { PrecisionReport, ReportOptions } from "../report/report.js";
 import type { WeightsChoice } from "../weights/average.js";
 import type {
   DatasetEvaluations,
@@ -153,9 +153,12 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
   /**
    * The ranges of weights, activations and gradients of one batch compared with f16 and bf16, the recommended loss
    * scale, the cast plan, and memory by kind. Costs a compilation and one forward and backward pass in f32 that
-   * counts every value; changes no state.
+   * counts every value, and one more of each for each recipe; changes no state.
    */
-  precisionReport<D extends object>(batch: FedBatch<B, D>): Promise<Each<O, PrecisionReport>>;
+  precisionReport<D extends object>(
+    batch: FedBatch<B, D>,
+    options?: ReportOptions,
+  ): Promise<Each<O, PrecisionReport>>;
   /**
    * Makes a step on one batch with the engine's profiler on: time per node, by the names of `graph`. Counts as a
    * step, except with `accumulate`, where the single microbatch is discarded.

@@ -30,7 +30,7 @@ import { isWindowed } from "../objective/stepper.js";
 import { eachOnce, objectiveWarnings } from "../objective/warnings.js";
 import { WeightsReader } from "../objective/weights-reader.js";
 import type { Collective } from "../ranks/collective.js";
-import type { PrecisionReport } from "../report/report.js";
+import type { PrecisionReport, ReportOptions } from "../report/report.js";
 import { readsAverage, type WeightsChoice } from "../weights/average.js";
 import type {
   DatasetEvaluations,
@@ -189,9 +189,10 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     return this.#eachInTurn((objective) => objective.diagnose(feeds, scaleOf(objective.definition)));
   }
 
-  async precisionReport(batch: unknown): Promise<Each<O, PrecisionReport>> {
+  async precisionReport(batch: unknown, options: ReportOptions = {}): Promise<Each<O, PrecisionReport>> {
+    checkOptions("precisionReport", options, { recipes: true }, "{ recipes: [mxfp8().recipe] }");
     const feed = this.#steps.take(batch);
-    return this.#eachInTurn((objective) => objective.precisionReport(feed));
+    return this.#eachInTurn((objective) => objective.precisionReport(feed, options.recipes ?? []));
   }
 
   async evaluate(

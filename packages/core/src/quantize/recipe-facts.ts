@@ -1,0 +1,17 @@
+import type { DelayedScaling } from "./delayed-scaling.js";
+import type { ReadRule } from "./rule.js";
+
+/** What an operand of a product holds. */
+export type OperandRole = "input" | "weight" | "gradient";
+
+export const OPERAND_ROLES: readonly OperandRole[] = ["input", "weight", "gradient"];
+
+/** What a recipe says, with all defaults filled in. */
+export interface RecipeFacts {
+  readonly name: string;
+  readonly rules: Readonly<Record<OperandRole, ReadRule>>;
+  readonly hadamard: boolean;
+  readonly scaling?: DelayedScaling | undefined;
+  readonly products: "weights" | "all";
+  readonly scopes: Readonly<Record<string, boolean>>;
+}

@@ -1,0 +1,90 @@
+import { tensor } from "@mp/graph";
+import { invalid } from "@mp/graph/internal";
+import type { CastExplanation, CastReport, QuantizedOperand } from "../../cast/explain.js";
+import { checkRecipe, type Recipe } from "../../quantize/recipe.js";
+import { recipeAt } from "../../quantize/recipes-by-step.js";
+import {
+  type OperandStatistics,
+  readStatistics,
+  statisticsOf,
+  withStatistics,
+} from "../../quantize/statistics.js";
+import type { FlatBatch } from "../batch/batch.js";
+import { runOnce } from "../compile/compiled-programs.js";
+import { MOST_LOST } from "../diagnosis/find-remedies.js";
+import type { Inspected } from "../diagnosis/replay.js";
+import { gradientsProgram } from "../programs/step-programs.js";
+import { SCALE } from "./counts/value-groups.js";
+
+/** The products that a recipe quantizes on a batch, with statistics of their operands. */
+export interface RecipeReport {
+  /** The recipe's name. */
+  readonly recipe: string;
+  readonly products: readonly CastExplanation[];
+}
+
+/** Whether an operand survives a recipe: at most a tenth of its numbers is flushed to 0 or saturated. */
+export const survives = ({ underflows, overflows }: OperandStatistics): boolean =>
+  underflows + overflows <= MOST_LOST;
+
+export interface MeasuredParts extends Inspected {
+  readonly casts: CastReport;
+  readonly scale: number;
+}
+
+/** The cast plan under the run's recipe with statistics, and reports on it and on others for the same products. */
+export async function recipeReports(
+  parts: MeasuredParts,
+  feed: FlatBatch,
+  others: readonly Recipe[],
+): Promise<{ readonly casts: CastReport; readonly recipes: readonly RecipeReport[] }> {
+  const own = recipeAt(parts.definition.precision.recipe, 0);
+  const { scopes, products } = own ?? {};
+  const compared = others.map((each): Recipe => {
+    checkRecipe("precisionReport: recipes", each);
+    if (each.scaling !== undefined)
+      throw invalid(
+        "precisionReport: recipes must not have delayed scaling, whose scales only a run with it has",
+      );
+    return scopes === undefined || products === undefined ? each : { ...each, scopes, products };
+  });
+  const reports: CastReport[] = [];
+  const recipes: RecipeReport[] = [];
+  for (const recipe of own === undefined ? compared : [own, ...compared]) {
+    const measured = await measure(parts, feed, recipe);
+    reports.push(measured);
+    const products = measured.nodes.filter(({ quantized }) => (quantized?.operands.length ?? 0) > 0);
+    recipes.push({ recipe: recipe.name, products });
+  }
+  return { casts: (own && reports[0]) ?? parts.casts, recipes };
+}
+
+/** Runs a batch forward and backward as a step with the recipe does, and counts; changes no state. */
+async function measure(
+  { programs, definition, stateTypes, scale }: MeasuredParts,
+  feed: FlatBatch,
+  recipe: Recipe,
+): Promise<CastReport> {
+  const reports: CastReport[] = [];
+  const precision = { ...definition.precision, recipe: withStatistics(recipe) };
+  const program = gradientsProgram({ ...definition, precision }, stateTypes, feed.types(), {
+    casts: (report) => reports.push(report),
+  });
+  const { graph, sites } = statisticsOf(program.graph);
+  const bindings = program.bindings.map(({ slot, input }) => ({ slot, input }));
+  const inputs = { ...feed.inputs, [SCALE]: tensor(Float32Array.of(scale), []) };
+  const outputs = await runOnce(programs.backend, { ...program, graph, bindings }, inputs, programs.state);
+  const [casts] = reports as [CastReport];
+  let product = -1;
+  const nodes = casts.nodes.map((node): CastExplanation => {
+    const { quantized } = node;
+    if (quantized === undefined || quantized.operands.length === 0) return node;
+    product++;
+    const operands = quantized.operands.map((operand): QuantizedOperand => {
+      const statistics = readStatistics(outputs, sites, { product, role: operand.role });
+      return statistics === undefined ? operand : { ...operand, statistics };
+    });
+    return { ...node, quantized: { ...quantized, operands } };
+  });
+  return { ...casts, nodes };
+}
