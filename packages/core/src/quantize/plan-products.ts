@@ -116,7 +116,9 @@ function decide(
   if (node.origin.castSettled !== undefined) return out("an inner policy decides");
   const [a = NONE, b = NONE] = sources;
   const roles = [a, b].map((each): OperandRole => (isWeight(each) ? "weight" : "input"));
-  const [scope, isChosen] = ruling(recipe, node.origin.scope);
+  const scopes = Object.keys(recipe.scopes).filter((path) => isWithin(node.origin.scope, path));
+  const [scope] = scopes.sort((a, b) => b.length - a.length);
+  const isChosen = scope === undefined ? undefined : recipe.scopes[scope];
   const where = scope === undefined ? undefined : `scope ${scope === "" ? '""' : scope}`;
   if (isChosen === false) return out(where ?? "");
   if (recipe.products === "weights" && !roles.includes("weight")) return out(NO_WEIGHT);
@@ -127,15 +129,4 @@ function decide(
   if (isChosen === undefined && isFirst) return out("first layer");
   if (isChosen === undefined && isLast) return out("last layer");
   return { roles: roles as [OperandRole, OperandRole], because: where ?? recipe.name };
-}
-
-/** The longest scope path that the node is in, and whether the recipe takes its products. */
-function ruling(
-  { scopes }: RecipeFacts,
-  scope: string,
-): readonly [path: string | undefined, isChosen: boolean | undefined] {
-  const [longest] = Object.keys(scopes)
-    .filter((path) => isWithin(scope, path))
-    .sort((a, b) => b.length - a.length);
-  return [longest, longest === undefined ? undefined : scopes[longest]];
 }

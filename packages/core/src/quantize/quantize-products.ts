@@ -1,9 +1,8 @@
 import { type AnyNode, type Graph, isNode, type Key, Tensor, traceInto, type Value } from "@mp/graph";
 import { currentBuilder, inlineReplacing, type TracedGraph, withoutLines } from "@mp/graph/internal";
 import { type ProductPlan, planProducts } from "./plan-products.js";
-import type { QuantizedBlocks } from "./quantize.js";
-import { type Quantization, quantizedProduct } from "./quantized-product.js";
-import type { OperandRole, RecipeFacts } from "./recipe-facts.js";
+import { type ObserveOperand, type Quantization, quantizedProduct } from "./quantized-product.js";
+import type { RecipeFacts } from "./recipe-facts.js";
 
 /** What a recipe's products depend on besides the recipe. */
 export interface RecipeContext {
@@ -12,13 +11,6 @@ export interface RecipeContext {
   /** With delayed scaling, the factors before rounding of the products of each parameter: f32 [3], of input, weight and gradient. */
   readonly encodes?: readonly (readonly [parameter: Tensor, encodes: Tensor])[] | undefined;
 }
-
-/** Looks at an operand of a quantized product, whose place counts the products that the recipe quantizes. */
-export type ObserveOperand = (
-  quantized: QuantizedBlocks,
-  product: number,
-  role: OperandRole,
-) => QuantizedBlocks;
 
 /**
  * Replaces the products of a traced function, also in bodies of loops, by products of quantized operands with gradients
@@ -40,9 +32,7 @@ export function quantizeProducts<R>(
   const known = new Map([...plan].map(([node, { weight }]) => [node, encodesOf(weight)]));
   let products = 0;
   const quantizationOf = (node: AnyNode): Quantization => {
-    const product = products++;
-    const look = observe && ((made: QuantizedBlocks, role: OperandRole) => observe(made, product, role));
-    return { recipe, key, encodes: known.get(node), observe: look };
+    return { recipe, key, encodes: known.get(node), observe, product: products++ };
   };
   const { graph, captured } = withoutLines(() => replaceProducts(traced.graph, plan, quantizationOf));
   return { ...traced, graph, captured: [...traced.captured, ...captured] };

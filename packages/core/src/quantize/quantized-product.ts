@@ -64,21 +64,25 @@ export interface Quantization {
   readonly key?: Key | undefined;
   /** Factors of input, weight and gradient before rounding, f32 [3], that follow from earlier steps. */
   readonly encodes?: Tensor | undefined;
-  /** Looks at each quantized operand; what it returns takes the operand's place. */
-  readonly observe?: ((quantized: QuantizedBlocks, role: OperandRole) => QuantizedBlocks) | undefined;
+  readonly observe?: ObserveOperand | undefined;
+  /** Counts the products that the recipe quantizes. */
+  readonly product: number;
 }
+
+/** Looks at a quantized operand, called `0 input` in the first product; what it returns takes the operand's place. */
+export type ObserveOperand = (made: QuantizedBlocks, operand: string, rule: ReadRule) => QuantizedBlocks;
 
 /** Quantizes an f32 operand by the rule of its role. */
 function quantizeOperand(
   x: Tensor,
   role: OperandRole,
   axis: number,
-  { recipe, key, encodes, observe }: Quantization,
+  { recipe, key, encodes, observe, product }: Quantization,
 ): QuantizedBlocks {
   const start = OPERAND_ROLES.indexOf(role);
   const encode = encodes && reshape(slice(encodes, [{ axis: 0, start, end: start + 1 }]), []);
   const made = quantizeBlocks(x, recipe.rules[role], axis, { key: key && foldIn(key, role), encode });
-  return observe?.(made, role) ?? made;
+  return observe?.(made, `${product} ${role}`, recipe.rules[role]) ?? made;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Statistics of a recipe's operands: computed beside their codes, in a program that trains nothing. */
-import { floatFormats, type Graph, type HostTensor, type Origin, Tensor } from "@mp/graph";
+import { floatFormats, type Graph, type HostTensor, Tensor } from "@mp/graph";
 import { currentBuilder, unrollScans } from "@mp/graph/internal";
 import {
   abs,
@@ -17,8 +17,8 @@ import {
 } from "@mp/graph/ops";
 import { elementFormats } from "./element-format.js";
 import type { QuantizedBlocks } from "./quantize.js";
+import type { ObserveOperand } from "./quantized-product.js";
 import type { Recipe } from "./recipe.js";
-import type { OperandRole } from "./recipe-facts.js";
 import type { ReadRule } from "./rule.js";
 
 /**
@@ -34,22 +34,23 @@ export interface OperandStatistics {
   readonly overflows: number;
 }
 
-/** The recipe, with statistics in the programs that are traced with it, for `statisticsOf` to find. */
+/** The recipe, with statistics in the programs that are traced with it, for `statisticsIn` to find. */
 export function withStatistics(recipe: Recipe): Recipe {
-  const { pass, rules } = recipe;
-  const observe = (made: QuantizedBlocks, product: number, role: OperandRole): QuantizedBlocks => {
-    const builder = currentBuilder("recipe");
-    const operands = [made.codes, count(made, rules[role])].map((each) =>
-      Tensor.valueIn(each, builder, "recipe"),
-    );
-    // What reads the codes keeps the statistics alive.
-    const origin = { ...builder.origin, measures: { product, role } };
-    return { ...made, codes: Tensor.of(builder.emitOne("Barrier", operands, {}, origin)) };
-  };
+  const { pass } = recipe;
   const quantizeProducts: typeof pass.quantizeProducts = (traced, context) =>
     pass.quantizeProducts(traced, context, observe);
   return { ...recipe, pass: { ...pass, quantizeProducts } };
 }
+
+/** Makes what reads the codes depend on the statistics. */
+const observe: ObserveOperand = (made, measures, rule) => {
+  const builder = currentBuilder("recipe");
+  const values = [made.codes, count(made, rule)].map((each) => Tensor.valueIn(each, builder, "recipe"));
+  return {
+    ...made,
+    codes: Tensor.of(builder.emitOne("Barrier", values, {}, { ...builder.origin, measures })),
+  };
+};
 
 /** The amax and the numbers of nonzero, flushed and saturated elements, f32 [4]. */
 function count({ split, scaled, codes }: QuantizedBlocks, { format }: ReadRule): Tensor {
@@ -64,34 +65,24 @@ function count({ split, scaled, codes }: QuantizedBlocks, { format }: ReadRule):
   return concat([reduceMax(finite), ...counts].map((each) => reshape(each, [1])));
 }
 
-type Site = NonNullable<Origin["measures"]>;
-
-/** A graph whose outputs are the statistics in a traced graph, and the operand that each is of. */
-export function statisticsOf(traced: Graph): { readonly graph: Graph; readonly sites: readonly Site[] } {
+/** The graph with its statistics as outputs: one for each time that an operand is quantized. */
+export function statisticsIn(traced: Graph): Graph {
   const graph = unrollScans(traced);
-  const found = graph.nodes.flatMap(({ origin: { measures }, inputs: [, value] }) =>
-    measures === undefined || value === undefined ? [] : [{ measures, value }],
+  const outputs = graph.nodes.flatMap(({ origin: { measures }, inputs: [, value] }, at) =>
+    measures === undefined || value === undefined ? [] : [{ name: `${measures} ${at}`, value }],
   );
-  const outputs = found.map(({ value }, index) => ({ name: String(index), value }));
-  return { graph: { ...graph, outputs }, sites: found.map(({ measures }) => measures) };
+  return { ...graph, outputs };
 }
 
-/** Reads the statistics of an operand of the product at a place among those that the recipe quantizes. */
+/** Reads the statistics of an operand, by its name; undefined if no product read it. */
 export function readStatistics(
   outputs: Readonly<Record<string, HostTensor>>,
-  sites: readonly Site[],
-  operand: Site,
+  operand: string,
 ): OperandStatistics | undefined {
-  const own = sites.flatMap(({ product, role }, index) =>
-    product === operand.product && role === operand.role
-      ? [Array.from(outputs[index]?.data ?? [], Number)]
-      : [],
-  );
-  const at = (place: number): readonly number[] => own.map((counts) => counts[place] ?? 0);
-  const [numbers = 0, flushed = 0, saturated = 0] = [1, 2, 3].map((place) =>
-    at(place).reduce((sum, each) => sum + each, 0),
-  );
+  const own = Object.entries(outputs).filter(([name]) => name.startsWith(`${operand} `));
   if (own.length === 0) return undefined;
-  const share = (part: number): number => (numbers === 0 ? 0 : part / numbers);
-  return { amax: Math.max(...at(0)), underflows: share(flushed), overflows: share(saturated) };
+  const at = (place: number): readonly number[] => own.map(([, { data }]) => Number(data[place]));
+  const sum = (place: number): number => at(place).reduce((total, each) => total + each, 0);
+  const numbers = Math.max(1, sum(1));
+  return { amax: Math.max(...at(0)), underflows: sum(2) / numbers, overflows: sum(3) / numbers };
 }

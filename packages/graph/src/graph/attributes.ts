@@ -304,8 +304,8 @@ export interface Origin {
   readonly isUneven?: true;
   /** The name of the forward node whose gradient this backward node computes. */
   readonly forward?: string;
-  /** What the statistics are of that a Barrier's second operand holds: an operand of a product that a recipe quantizes. */
-  readonly measures?: { readonly product: number; readonly role: string };
+  /** The operand of a quantized product whose statistics are this Barrier's second operand. */
+  readonly measures?: string;
   /** The rule of a `customGradient`; only on the Barrier that carries it. */
   readonly custom?: CustomRule;
 }

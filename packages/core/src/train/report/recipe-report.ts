@@ -6,7 +6,7 @@ import { recipeAt } from "../../quantize/recipes-by-step.js";
 import {
   type OperandStatistics,
   readStatistics,
-  statisticsOf,
+  statisticsIn,
   withStatistics,
 } from "../../quantize/statistics.js";
 import type { FlatBatch } from "../batch/batch.js";
@@ -48,16 +48,17 @@ export async function recipeReports(
       );
     return scopes === undefined || products === undefined ? each : { ...each, scopes, products };
   });
-  const reports: CastReport[] = [];
-  const recipes: RecipeReport[] = [];
-  for (const recipe of own === undefined ? compared : [own, ...compared]) {
-    const measured = await measure(parts, feed, recipe);
-    reports.push(measured);
-    const products = measured.nodes.filter(({ quantized }) => (quantized?.operands.length ?? 0) > 0);
-    recipes.push({ recipe: recipe.name, products });
-  }
-  return { casts: (own && reports[0]) ?? parts.casts, recipes };
+  const casts = own === undefined ? parts.casts : await measure(parts, feed, own);
+  const recipes: RecipeReport[] = own === undefined ? [] : [reportOf(own, casts)];
+  for (const each of compared) recipes.push(reportOf(each, await measure(parts, feed, each)));
+  return { casts, recipes };
 }
+
+const isQuantized = ({ quantized }: CastExplanation): boolean => (quantized?.operands.length ?? 0) > 0;
+
+const reportOf = ({ name }: Recipe, { nodes }: CastReport): RecipeReport => {
+  return { recipe: name, products: nodes.filter(isQuantized) };
+};
 
 /** Runs a batch forward and backward as a step with the recipe does, and counts; changes no state. */
 async function measure(
@@ -70,7 +71,7 @@ async function measure(
   const program = gradientsProgram({ ...definition, precision }, stateTypes, feed.types(), {
     casts: (report) => reports.push(report),
   });
-  const { graph, sites } = statisticsOf(program.graph);
+  const graph = statisticsIn(program.graph);
   const bindings = program.bindings.map(({ slot, input }) => ({ slot, input }));
   const inputs = { ...feed.inputs, [SCALE]: tensor(Float32Array.of(scale), []) };
   const outputs = await runOnce(programs.backend, { ...program, graph, bindings }, inputs, programs.state);
@@ -78,10 +79,10 @@ async function measure(
   let product = -1;
   const nodes = casts.nodes.map((node): CastExplanation => {
     const { quantized } = node;
-    if (quantized === undefined || quantized.operands.length === 0) return node;
+    if (quantized === undefined || !isQuantized(node)) return node;
     product++;
     const operands = quantized.operands.map((operand): QuantizedOperand => {
-      const statistics = readStatistics(outputs, sites, { product, role: operand.role });
+      const statistics = readStatistics(outputs, `${product} ${operand.role}`);
       return statistics === undefined ? operand : { ...operand, statistics };
     });
     return { ...node, quantized: { ...quantized, operands } };
