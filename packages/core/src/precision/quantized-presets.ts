@@ -68,7 +68,7 @@ const ROUNDING = checks.oneOf("floor", "even", "ceil", "rceil");
 
 /** Options of the precisions whose scales are powers of two for blocks of 32 elements. */
 export interface MxScaleOptions extends PlaceOptions {
-  /** How a scale follows from the largest magnitude, see `ScaleRule`. Default `rceil`, which saturates nothing. */
+  /** Rounding of scales from the largest magnitude, see `ScaleRule`. Default `rceil`, which saturates nothing. */
   readonly rounding?: NonNullable<ScaleRule["rounding"]>;
 }
 
@@ -97,7 +97,7 @@ export function mxfp8(options: Mxfp8Options = {}): QuantizedPrecision {
   );
 }
 
-/** What keeps training in 4 bits unbiased. */
+/** Options that keep training in 4 bits unbiased. */
 export interface FourBitOptions {
   /** Whether gradients are rounded stochastically. Default true. */
   readonly stochasticRounding?: boolean;

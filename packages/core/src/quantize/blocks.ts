@@ -3,7 +3,7 @@ import type { Shape, Tensor } from "@mp/graph";
 import { pad, reduceMax, reshape, slice } from "@mp/graph/ops";
 import { granularities, type ReadRule } from "./rule.js";
 
-/** How a tensor of some shape divides into blocks. */
+/** Division of a tensor into blocks. */
 export interface Blocks {
   /** Pads with zeros and splits axes, so that each block is a range of whole axes. */
   split(x: Tensor): Tensor;

@@ -15,7 +15,7 @@ import { OPERAND_ROLES } from "./recipe-facts.js";
 import { formatRule, type QuantizationRule, readRule } from "./rule.js";
 import { initialScaling, nextScaling } from "./scaling-state.js";
 
-/** Which products a recipe quantizes. */
+/** Choice of the products that a recipe quantizes. */
 export interface PlaceOptions {
   /** `weights` (default): products of which an operand is a weight. `all`: also products of activations. */
   readonly products?: "weights" | "all";
@@ -27,7 +27,7 @@ export interface PlaceOptions {
   readonly scopes?: Readonly<Record<string, boolean>>;
 }
 
-/** How products are quantized: a rule for each kind of operand, and which products take part. */
+/** Rules for each kind of operand, and the products that take part. */
 export interface RecipeOptions extends PlaceOptions {
   /** Shown in reports and compared with that of a checkpoint. */
   readonly name: string;

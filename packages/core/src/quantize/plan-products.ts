@@ -1,4 +1,4 @@
-/** Which products of a graph are quantized, operand by operand, and why others are not. */
+/** Decides which products of a graph are quantized, operand by operand, and says why others are not. */
 import {
   type AnyNode,
   expandAttentions,
@@ -24,7 +24,7 @@ export interface ProductDecision {
 
 export type ProductPlan = ReadonlyMap<AnyNode, ProductDecision>;
 
-/** What a value is computed from: parameters, data, or both. */
+/** Sources that a value is computed from: parameters, data, or both. */
 interface Sources {
   readonly parameters: boolean;
   readonly data: boolean;

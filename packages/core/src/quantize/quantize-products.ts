@@ -4,7 +4,7 @@ import { type ProductPlan, planProducts } from "./plan-products.js";
 import { type ObserveOperand, type Quantization, quantizedProduct } from "./quantized-product.js";
 import type { RecipeFacts } from "./recipe-facts.js";
 
-/** What a recipe's products depend on besides the recipe. */
+/** Values that a recipe's products read besides their operands. */
 export interface RecipeContext {
   /** The stream of random numbers for stochastic rounding. */
   readonly key?: Key | undefined;

@@ -59,7 +59,7 @@ export interface QuantizedBlocks {
   readonly blocks: Blocks;
 }
 
-/** What a quantization depends on besides tensor and rule. */
+/** Values that a quantization reads besides the tensor. */
 export interface QuantizeContext {
   readonly key?: Key | undefined;
   /** The factor before rounding; by default it follows from the tensor. */

@@ -1,12 +1,12 @@
 import type { DelayedScaling } from "./delayed-scaling.js";
 import type { ReadRule } from "./rule.js";
 
-/** What an operand of a product holds. */
+/** Kind of values that an operand of a product holds. */
 export type OperandRole = "input" | "weight" | "gradient";
 
 export const OPERAND_ROLES: readonly OperandRole[] = ["input", "weight", "gradient"];
 
-/** What a recipe says, with all defaults filled in. */
+/** A recipe as data, with all defaults filled in. */
 export interface RecipeFacts {
   readonly name: string;
   readonly rules: Readonly<Record<OperandRole, ReadRule>>;

@@ -1,4 +1,4 @@
-/** How a tensor is quantized: the names and defaults of all options. */
+/** Rules for quantizing a tensor: the names and defaults of all options. */
 import {
   type Check,
   checks,
@@ -24,8 +24,8 @@ export const granularities: Readonly<Record<Granularity, readonly [outer: number
 };
 
 /**
- * What shares a scale: the whole `tensor`, a `row` (all elements along the inner axis, over which the product sums), or
- * a block of so many elements along the outer and the inner axis. A last block may be shorter.
+ * Elements that share a scale: the whole `tensor`, a `row` (all elements along the inner axis, over which the product
+ * sums), or a block of so many elements along the outer and the inner axis. A last block may be shorter.
  */
 export type Granularity = "tensor" | "row" | "1x16" | "16x16" | "1x32" | "1x128" | "128x128";
 
@@ -38,9 +38,9 @@ export interface ScaleRule {
    */
   readonly format?: (typeof SCALE_FORMATS)[number];
   /**
-   * How an `e8m0` scale follows from the largest magnitude; the names are torchao's. `floor` (default, OCP's): its
-   * exponent, so that numbers above the format's largest are saturated. `even`: the exponent after rounding to the
-   * format. `ceil`: its exponent, rounded up. `rceil`: the smallest power of two that saturates nothing.
+   * Rounding by which an `e8m0` scale follows from the largest magnitude; the names are torchao's. `floor` (default,
+   * OCP's): its exponent, so that numbers above the format's largest are saturated. `even`: the exponent after
+   * rounding to the format. `ceil`: its exponent, rounded up. `rceil`: the smallest power of two that saturates nothing.
    */
   readonly rounding?: "floor" | "even" | "ceil" | "rceil";
   /** Whether an `f32` scale is a power of two, such that no number is saturated. Default false. */

@@ -22,7 +22,7 @@ import type { Recipe } from "./recipe.js";
 import type { ReadRule } from "./rule.js";
 
 /**
- * What quantization does to an operand, in all products that read it and all steps of a loop. The names are those of
+ * Effects of quantization on an operand, in all products that read it and all steps of a loop. The names are those of
  * TransformerEngine's `LogFp8TensorStats`; the shares here are fractions of the finite numbers other than 0.
  */
 export interface OperandStatistics {
