@@ -11,7 +11,6 @@ export default appPreset({
   "two-ranks": "src/scaling/two-ranks.ts",
   "data-parallel": "src/data-parallel.ts",
   "rank-steps": "src/data-parallel/rank-steps.ts",
-  "half-products": "src/half-products.ts",
   "cached-token": "src/cached-token.ts",
   "lora-step": "src/lora-step.ts",
   recipes: "src/recipes.ts",

@@ -6,8 +6,7 @@ import {
   type BackendManifest,
   type DType,
   type Graph,
-  isComputeFloat,
-  isFloat,
+  isEighth,
   isHalf,
   type Op,
   opDTypes,
@@ -37,7 +36,7 @@ type Named = readonly [sample: Sample, behaviour: string];
 /** All samples of a row that are small. Other cases run those of each behavior in halves. */
 function smallSamples({ samples, axes, options, tails }: Row, draws: Draws): readonly Named[] {
   const behaviours = isHalf(draws.dtype) ? {} : samples(draws);
-  const isEight = isFloat(draws.dtype) && !isComputeFloat(draws.dtype);
+  const isEight = isEighth(draws.dtype);
   const more: readonly Sample[] = [
     ...Object.values(axes?.(draws, SHAPES) ?? {}).flat(),
     ...(isEight ? [] : (options?.(draws.dtype) ?? [])).flatMap(({ factors, sample }) =>
