@@ -185,26 +185,27 @@ export const rareFormFaults: readonly WrongBackend[] = [
       oracleWithKernels({
         MatMul: afterwards("MatMul", (result) => (result.shape.length === 5 ? backwards(result) : result)),
       }),
-    axes: AXES,
-    among: /\/MatMul-/,
-    named: inFloats("axis/MatMul-*/every-axis"),
+    axes: [...AXES, "form"],
+    among: /\/MatMul[-/]/,
+    named: ["axis/MatMul-f32/every-axis", "form/MatMul/in-other-dtypes"],
   },
   {
     fault: "indices from the end are lost behind shared axes",
     factory: () => oracleWithKernels({ GatherND: gatherBehind }),
-    axes: AXES,
+    axes: [...AXES, "form"],
     among: /\/GatherND/,
-    named: ["f32", "f16", "i32", "i64"].map((dtype) => `axis/GatherND-${dtype}/every-depth`),
+    named: ["axis/GatherND-f32/every-depth", "form/GatherND/in-other-dtypes"],
     consequences: [/^(size|axis)\/GatherND/],
   },
   {
     fault: "indices from the end are lost along inner axes",
     factory: () => oracleWithKernels({ Gather: gatherAlong, ScatterElements: scatterAlong }),
-    axes: AXES,
+    axes: [...AXES, "form"],
     among: /\/(Gather|ScatterElements)[-/]/,
-    named: ["Gather", "ScatterElements"].flatMap((op) =>
-      ["f32", "f16", "i32", "i64"].map((dtype) => `axis/${op}-${dtype}/every-axis`),
-    ),
+    named: ["Gather", "ScatterElements"].flatMap((op) => [
+      `axis/${op}-f32/every-axis`,
+      `form/${op}/in-other-dtypes`,
+    ]),
     consequences: [/^size\/(Gather|ScatterElements)[-/]/, /^axis\/(Gather|ScatterElements)-/],
   },
   {
@@ -218,9 +219,9 @@ export const rareFormFaults: readonly WrongBackend[] = [
   {
     fault: "reflection over four axes repeats the edge",
     factory: () => oracleWithKernels({ Pad: symmetric }),
-    axes: AXES,
+    axes: [...AXES, "form"],
     among: /\/Pad[-/]/,
-    named: inFloats("axis/Pad-*/reflect-along-every-axis"),
+    named: ["axis/Pad-f32/reflect-along-every-axis", "form/Pad/in-other-dtypes"],
     consequences: [/^axis\/Pad-\w+\/reflect-along-every-axis$/],
   },
   {
