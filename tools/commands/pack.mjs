@@ -9,9 +9,7 @@ export function run([folder, ...rest], install) {
     return fail("pack: takes the folder that the tarballs go to, as in npm run pack -- tarballs", 2);
   install();
   mkdirSync(resolve(folder), { recursive: true });
-  console.log(
-    "Building the public packages, declarations included; the first time takes some minutes of processor time",
-  );
+  console.log("Building the public packages; the first time takes minutes of processor time");
   for (const [name, path] of packAll(resolve(folder), true))
     console.log(`${name} ${relative(process.cwd(), path)}`);
   // Without ./ npm would take the path for a GitHub repository.

@@ -11,6 +11,7 @@ type Data = Fed<Batch>;
  */
 export function asOne(training: Training, network: Network): Trainer<unknown, Batch, unknown> {
   const one = {
+    precision: training.precision,
     fit: (batches: TrainingData<Data>, { callbacks = [], steps }: FitOptions<string, Data> = {}) =>
       training.fit(batches, {
         ...(steps === undefined ? {} : { steps }),
@@ -26,7 +27,8 @@ export function asOne(training: Training, network: Network): Trainer<unknown, Ba
     counters: async () => (await training.counters())[network],
     diagnose: async (batches: readonly Data[], { scale }: { readonly scale?: number } = {}) =>
       (await training.diagnose(batches, scale === undefined ? {} : { scale: { [network]: scale } }))[network],
-    precisionReport: async (batch: Data) => (await training.precisionReport(batch))[network],
+    precisionReport: async (batch: Data, options: object) =>
+      (await training.precisionReport(batch, options))[network],
   };
   // The common flags use no other member of a trainer.
   return one as unknown as Trainer<unknown, Batch, unknown>;
