@@ -10,6 +10,8 @@ import {
   greater,
   greaterOrEqual,
   lessOrEqual,
+  mul,
+  not,
   reduceMax,
   reduceSum,
   reshape,
@@ -53,14 +55,15 @@ const observe: ObserveOperand = (made, measures, rule) => {
 };
 
 /** The amax and the numbers of nonzero, flushed and saturated elements, f32 [4]. */
-function count({ split, scaled, codes }: QuantizedBlocks, { format }: ReadRule): Tensor {
+function count({ split, scaled, codes, decode }: QuantizedBlocks, { format }: ReadRule): Tensor {
   const { maxFinite, maxExponent, fractionBits } = elementFormats[format];
   const size = abs(split);
   const finite = where(lessOrEqual(size, floatFormats.f32.maxFinite), size, 0);
   const isCounted = greater(finite, 0);
-  const isFlushed = and(isCounted, equal(cast(codes, "f32"), 0));
+  // Codes of a block whose scale is 0 are not 0.
+  const isFlushed = and(isCounted, equal(mul(cast(codes, "f32"), decode), 0));
   const halfway = maxFinite + 2 ** (maxExponent - fractionBits - 1);
-  const isSaturated = and(isCounted, greaterOrEqual(abs(scaled), halfway));
+  const isSaturated = and(and(isCounted, not(isFlushed)), greaterOrEqual(abs(scaled), halfway));
   const counts = [isCounted, isFlushed, isSaturated].map((is) => reduceSum(cast(is, "f32")));
   return concat([reduceMax(finite), ...counts].map((each) => reshape(each, [1])));
 }

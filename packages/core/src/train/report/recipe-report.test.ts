@@ -37,7 +37,8 @@ function encodeOf(amax: number, whole: number, { format, scale, epsilon }: ReadR
   if (scale.format === "f8e4m3") {
     const encode = f(f(448 * most) / whole);
     const block = roundTo("f8e4m3", Math.min(448, f(amax * f(encode * f(1 / most)))));
-    return Math.min(f(1 / f(block * f(1 / encode))), 3.4028234663852886e38);
+    // All numbers of a block whose scale is 0 are lost.
+    return block === 0 ? 0 : f(1 / f(block * f(1 / encode)));
   }
   if (scale.format === "f32") {
     const encode = f(most / Math.max(amax, f(epsilon)));
