@@ -1,4 +1,5 @@
 import { floatFormats, type HostTensor, key, roundTo, tensor } from "@mp/graph";
+import { cast } from "@mp/graph/ops";
 import { describe, expect, it } from "vitest";
 import { numbersOf } from "../../../graph/test/evaluate-op.js";
 import { runTraced } from "../../../graph/test/run-traced.js";
@@ -226,4 +227,26 @@ it.each<[QuantizationRule, string]>([
   [{ format: "f8e4m3", margin: 0.5 }, "margin must be"],
 ])("refuses %j", (rule, message) => {
   expect(() => run([1], [1], rule)).toThrow(message);
+});
+
+describe("an axis", () => {
+  const rule: QuantizationRule = { format: "f8e4m3", granularity: "row" };
+  it("counts from the end if it is negative", () => {
+    const x = [1, 2, 3, 4, 5, 6];
+    for (const axis of [0, 1]) expect(run(x, [2, 3], rule, axis - 2)).toEqual(run(x, [2, 3], rule, axis));
+    expect(numbersIn(run([3], [], rule, -1).codes)).toEqual([448]);
+  });
+
+  it.each([2, -3, 0.5, Number.NaN])("that the tensor lacks is refused: %d", (axis) => {
+    expect(() => run([1, 2], [1, 2], rule, axis)).toThrow(
+      `quantize: axis must be an integer from -2 to 1, got ${axis}`,
+    );
+  });
+});
+
+it.each(["i32", "bf16"] as const)("refuses a tensor of %s, with what to do", (dtype) => {
+  const x = tensor(Float32Array.of(1, 2), [2]);
+  expect(() =>
+    runTraced({ x }, (given) => ({ y: quantize(cast(given.x, dtype), { format: "f8e4m3" }, 0).values })),
+  ).toThrow(`quantize: x is ${dtype}, takes f32; cast it first`);
 });

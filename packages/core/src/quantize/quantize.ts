@@ -1,5 +1,5 @@
-import { isTensor, type Key, type Tensor } from "@mp/graph";
-import { invalid } from "@mp/graph/internal";
+import type { Key, Tensor } from "@mp/graph";
+import { checks, dtypeMismatch, invalid } from "@mp/graph/internal";
 import { abs, cast, clip, maximum, mul, reshape } from "@mp/graph/ops";
 import { type Blocks, blocksOf } from "./blocks.js";
 import { elementFormats } from "./element-format.js";
@@ -21,12 +21,17 @@ export interface Quantized {
 /**
  * Quantizes x (f32, any shape) by a rule. If a number is not finite, its whole block becomes NaN, so that the check of
  * a step finds it.
- * @param axis the inner axis of x, over which a product sums
+ * @param axis the inner axis of x, over which a product sums; negative axes count from the end
  * @param key the stream of random numbers for stochastic rounding
- * @throws MP_INVALID_ARGUMENT for a rule with unknown or unfit options
+ * @throws MP_INVALID_ARGUMENT for a rule with unknown or unfit options or an axis that x lacks, MP_DTYPE_MISMATCH
  */
 export function quantize(x: Tensor, rule: QuantizationRule, axis: number, key?: Key): Quantized {
-  const made = quantizeBlocks(x, readRule("quantize", rule), axis, { key });
+  const read = readRule("quantize", rule);
+  if (x.dtype !== "f32") throw dtypeMismatch(`quantize: x is ${x.dtype}, takes f32; cast it first`);
+  // A scalar is one block along any axis.
+  const rank = Math.max(1, x.shape.length);
+  checks.integer(-rank, rank - 1)("quantize: axis", axis);
+  const made = quantizeBlocks(x, read, axis < 0 ? axis + rank : axis, { key });
   const { codes, scale, tensorScale, blocks } = made;
   return {
     codes: blocks.join(codes),
@@ -82,13 +87,11 @@ export function quantizeBlocks(
     given === undefined ? scaleMakers[rule.scale.format](amax, rule) : givenScale(given, amax);
   const scaled = mul(split, encode);
   const placed = rule.saturate ? clip(scaled, { min: -maxFinite, max: maxFinite }) : scaled;
-  if (rule.rounding === "stochastic" && !isKey(key))
+  const isNearest = rule.rounding === "nearest";
+  if (!isNearest && key === undefined)
     throw invalid("quantize: stochastic rounding draws numbers: give it a key, such as key(42)");
-  const codes =
-    key !== undefined && rule.rounding === "stochastic" ? stochastic(placed, key) : nearest(placed);
+  const codes = isNearest || key === undefined ? nearest(placed) : stochastic(placed, key);
   const decode = tensorScale === undefined ? scale : mul(scale, tensorScale);
   const factors = { scale, ...(tensorScale === undefined ? {} : { tensorScale }), decode };
   return { split, scaled, codes, amax: found, ...factors, blocks };
 }
-
-const isKey = (key: unknown): boolean => key !== undefined && !isTensor(key);
