@@ -11,6 +11,7 @@ import {
 } from "@mp/graph/internal";
 import { cast } from "@mp/graph/ops";
 import type { RecipeContext } from "../quantize/quantize-products.js";
+import { checkRecipe } from "../quantize/recipe.js";
 import { autocastGraph } from "./autocast-graph.js";
 import { type CastReport, explainCasts } from "./explain.js";
 import { dropIdleCasts } from "./idle-casts.js";
@@ -43,6 +44,7 @@ export function autocast<A extends readonly unknown[], R>(
     encodes: true,
   });
   const { recipe, key, encodes } = options;
+  if (recipe !== undefined) checkRecipe("autocast: recipe", recipe);
   return (...args) => {
     const builder = currentBuilder("autocast");
     const traced = traceInto([], () => {

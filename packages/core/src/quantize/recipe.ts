@@ -1,4 +1,4 @@
-import { invalid, isPlainObject } from "@mp/graph/internal";
+import { type Check, checks } from "@mp/graph/internal";
 import type { expandedFor, planProducts } from "./plan-products.js";
 import type { quantizeProducts } from "./quantize-products.js";
 import type { RecipeFacts } from "./recipe-facts.js";
@@ -20,12 +20,15 @@ export interface RecipePass {
   readonly nextScaling: typeof nextScaling;
 }
 
+/** Whether a value is a recipe. A copy by JSON is not: it has lost the functions. */
+export const isRecipe = (value: unknown): value is Recipe =>
+  typeof (value as Partial<Recipe> | null | undefined)?.pass?.planProducts === "function";
+
 /** Checks that an option is a recipe. @throws MP_INVALID_ARGUMENT for anything else */
-export function checkRecipe(what: string, value: unknown): void {
-  const { name, rules, pass } = (value ?? {}) as Partial<Recipe>;
-  if (typeof name === "string" && isPlainObject(rules) && isPlainObject(pass)) return;
-  throw invalid(`${what} must be made by recipe(…), or taken from a precision: float8().recipe`);
-}
+export const checkRecipe: Check = checks.claim(
+  "made by recipe(…), or taken from a precision: float8().recipe",
+  isRecipe,
+);
 
 /** Describes everything that decides the numbers. Loading a checkpoint with another description warns. */
 export function describeRecipe({ name, pass: _pass, ...facts }: Recipe): string {

@@ -22,8 +22,8 @@ export function recipesByStep(recipes: Readonly<Record<number, Recipe | "none" |
   const entries = isPlainObject(recipes) ? Object.entries(recipes) : [];
   const phases = entries.map(([count, value]): RecipePhase => {
     const from = Number(count);
-    if (!Number.isSafeInteger(from) || from < 0)
-      throw invalid(`recipesByStep: counts of steps must be integers ≥ 0, got ${count}`);
+    if (!Number.isSafeInteger(from) || from < 0 || String(from) !== count)
+      throw invalid(`recipesByStep: counts of steps must be integers ≥ 0, got ${shown(count)}`);
     if (value === "none") return { from, recipe: undefined };
     checkRecipe(`recipesByStep: ${count}`, value);
     return { from, recipe: value as Recipe };

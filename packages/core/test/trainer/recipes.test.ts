@@ -11,9 +11,9 @@ import { float32Policy } from "../../src/cast/policy.js";
 import { adam } from "../../src/optim/adam.js";
 import { float32, type Precision } from "../../src/precision/presets.js";
 import { float8, mxfp4, mxfp8, nvfp4 } from "../../src/precision/quantized-presets.js";
+import { recipe } from "../../src/quantize/define-recipe.js";
 import { delayedScaling } from "../../src/quantize/delayed-scaling.js";
 import { quantize } from "../../src/quantize/quantize.js";
-import { recipe } from "../../src/quantize/define-recipe.js";
 import type { Recipe } from "../../src/quantize/recipe.js";
 import { recipesByStep } from "../../src/quantize/recipes-by-step.js";
 import type { QuantizationRule } from "../../src/quantize/rule.js";
@@ -233,13 +233,33 @@ describe("recipes by step", () => {
     expect(said.join()).toMatch(/"hadamard":true/);
   });
 
-  it.each([[{}], [{ 1: "none" }], [{ 0: "none", "-1": "none" }], [{ 0: float8() }], [[]]])(
-    "are refused: %j",
-    (given) => {
-      expect(() => recipesByStep(given as never)).toThrow(/recipesByStep/);
-    },
-  );
+  it.each([
+    [{}, "from step 0 on, got an object with nothing"],
+    [{ 1: "none" }, "from step 0 on, got an object with 1"],
+    [[], "from step 0 on, got []"],
+    [{ 0: "none", "-1": "none" }, 'integers ≥ 0, got "-1"'],
+    // Keys that are not written as integers do not come in order.
+    [{ 0: "none", 50: "none", "007": "none" }, 'integers ≥ 0, got "007"'],
+    [
+      { 0: float8() },
+      "0 must be made by recipe(…), or taken from a precision: float8().recipe, got an object",
+    ],
+  ])("are refused: %j", (given, message) => {
+    expect(() => recipesByStep(given as never)).toThrow(message);
+  });
 });
+
+it.each([float8(), "float8", JSON.parse(JSON.stringify(float8().recipe)), null])(
+  "what is no recipe is refused: %#",
+  async (given) => {
+    const words = "must be made by recipe(…), or taken from a precision: float8().recipe, got ";
+    const precision = { ...float32(), recipe: given };
+    await expect(withRun({ precision }, (run) => step(run, 1))).rejects.toThrow(
+      `trainer: precision: recipe ${words}`,
+    );
+    expect(() => autocast(matMul, float32Policy, { recipe: given })).toThrow(`autocast: recipe ${words}`);
+  },
+);
 
 describe("recipes that cannot hold are refused", () => {
   const rule: QuantizationRule = { format: "f8e4m3" };

@@ -207,9 +207,10 @@ describe("a report on a recipe", () => {
     ]);
     expect(report.casts).toEqual(training.explain({ x, y }));
     expect((await training.precisionReport({ x, y })).recipes).toEqual([]);
-    await expect(
-      training.precisionReport({ x, y }, { recipes: [float8({ scaling: delayedScaling() }).recipe] }),
-    ).rejects.toThrow("precisionReport: recipes must not have delayed scaling");
+    for (const bad of [[float8({ scaling: delayedScaling() }).recipe], float8().recipe, [float8()], null])
+      await expect(training.precisionReport({ x, y }, { recipes: bad as never })).rejects.toThrow(
+        "precisionReport: recipes must be a list of recipes, such as mxfp8().recipe, without delayed scaling",
+      );
     await training.dispose();
   });
 });

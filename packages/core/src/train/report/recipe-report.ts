@@ -1,7 +1,7 @@
 import { tensor } from "@mp/graph";
-import { invalid } from "@mp/graph/internal";
+import { type Check, checks } from "@mp/graph/internal";
 import type { CastExplanation, CastReport, QuantizedOperand } from "../../cast/explain.js";
-import { checkRecipe, type Recipe } from "../../quantize/recipe.js";
+import { isRecipe, type Recipe } from "../../quantize/recipe.js";
 import { recipeAt } from "../../quantize/recipes-by-step.js";
 import {
   type OperandStatistics,
@@ -32,6 +32,12 @@ export interface MeasuredParts extends Inspected {
   readonly scale: number;
 }
 
+/** Checks the recipes that a report is asked for. @throws MP_INVALID_ARGUMENT */
+export const checkOthers: Check = checks.listOf(
+  "recipes, such as mxfp8().recipe, without delayed scaling, whose scales only a run with it has",
+  (each) => isRecipe(each) && each.scaling === undefined,
+);
+
 /** The cast plan under the run's recipe with statistics, and reports on it and on others for the same products. */
 export async function recipeReports(
   parts: MeasuredParts,
@@ -39,26 +45,19 @@ export async function recipeReports(
   others: readonly Recipe[],
 ): Promise<{ readonly casts: CastReport; readonly recipes: readonly RecipeReport[] }> {
   const own = recipeAt(parts.definition.precision.recipe, 0);
-  const { scopes, products } = own ?? {};
-  const compared = others.map((each): Recipe => {
-    checkRecipe("precisionReport: recipes", each);
-    if (each.scaling !== undefined)
-      throw invalid(
-        "precisionReport: recipes must not have delayed scaling, whose scales only a run with it has",
-      );
-    return scopes === undefined || products === undefined ? each : { ...each, scopes, products };
-  });
+  const places = own && { scopes: own.scopes, products: own.products };
   const casts = own === undefined ? parts.casts : await measure(parts, feed, own);
   const recipes: RecipeReport[] = own === undefined ? [] : [reportOf(own, casts)];
-  for (const each of compared) recipes.push(reportOf(each, await measure(parts, feed, each)));
+  for (const each of others) recipes.push(reportOf(each, await measure(parts, feed, { ...each, ...places })));
   return { casts, recipes };
 }
 
 const isQuantized = ({ quantized }: CastExplanation): boolean => (quantized?.operands.length ?? 0) > 0;
 
-const reportOf = ({ name }: Recipe, { nodes }: CastReport): RecipeReport => {
-  return { recipe: name, products: nodes.filter(isQuantized) };
-};
+const reportOf = ({ name }: Recipe, { nodes }: CastReport): RecipeReport => ({
+  recipe: name,
+  products: nodes.filter(isQuantized),
+});
 
 /** Runs a batch forward and backward as a step with the recipe does, and counts; changes no state. */
 async function measure(

@@ -30,6 +30,7 @@ import { isWindowed } from "../objective/stepper.js";
 import { eachOnce, objectiveWarnings } from "../objective/warnings.js";
 import { WeightsReader } from "../objective/weights-reader.js";
 import type { Collective } from "../ranks/collective.js";
+import { checkOthers } from "../report/recipe-report.js";
 import type { PrecisionReport, ReportOptions } from "../report/report.js";
 import { readsAverage, type WeightsChoice } from "../weights/average.js";
 import type {
@@ -191,8 +192,10 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
 
   async precisionReport(batch: unknown, options: ReportOptions = {}): Promise<Each<O, PrecisionReport>> {
     checkOptions("precisionReport", options, { recipes: true }, "{ recipes: [mxfp8().recipe] }");
+    const { recipes = [] } = options;
+    checkOthers("precisionReport: recipes", recipes);
     const feed = this.#steps.take(batch);
-    return this.#eachInTurn((objective) => objective.precisionReport(feed, options.recipes ?? []));
+    return this.#eachInTurn((objective) => objective.precisionReport(feed, recipes));
   }
 
   async evaluate(
