@@ -142,15 +142,15 @@ function quantizedAs(
 ): QuantizedProduct {
   const current = isInLoop
     ? "current scaling in a loop"
-    : "current scaling, as the weight is no single parameter";
-  const isDelayed =
-    recipe?.scaling === undefined || roles === undefined || (weight !== undefined && !isInLoop);
+    : "current scaling, as the weight is no parameter of two or more axes";
+  const hasHistory = weight !== undefined && weight.shape.length > 1 && !isInLoop;
+  const isCurrent = recipe?.scaling !== undefined && roles !== undefined && !hasHistory;
   const operands = roles === undefined ? [] : [...roles, "gradient" as const];
   return {
     operands: operands.flatMap((role) =>
       recipe === undefined ? [] : { role, rule: recipe.pass.formatRule(recipe.rules[role]) },
     ),
-    because: isDelayed ? because : `${because}, ${current}`,
+    because: isCurrent ? `${because}, ${current}` : because,
   };
 }
 

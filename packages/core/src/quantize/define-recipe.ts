@@ -44,8 +44,8 @@ export interface RecipeOptions extends PlaceOptions {
   readonly hadamard?: boolean;
   /**
    * Computes scales from the magnitudes of earlier steps. Needs tensor scaling with f32 scales. By default, a scale
-   * follows from the tensor itself. So it does always in loops, and for weights computed from several parameters; only
-   * there the `epsilon` of a rule counts.
+   * follows from the tensor itself. So it does always in loops, in `predict`, and for weights other than a trained
+   * parameter of two or more axes, at most moved and cast; only there the `epsilon` of a rule counts.
    */
   readonly scaling?: DelayedScaling;
 }

@@ -187,9 +187,20 @@ describe("a recipe", () => {
       float8({ scaling: delayedScaling(), scopes: { out: true } }),
       [
         "sum MatMul: ; first layer",
-        "sum MatMul: input weight gradient; float8_delayed, current scaling, as the weight is no single parameter",
+        "sum MatMul: input weight gradient; float8_delayed, current scaling, as the weight is no parameter of two or more axes",
         "loop MatMul: input weight gradient; float8_delayed, current scaling in a loop",
         "out MatMul: input weight gradient; scope out",
+      ],
+    ],
+    [
+      "scales by the tensor itself where the weight is a vector",
+      (input, { a, v }) => matMul(matMul(input, a as Tensor), v as Tensor),
+      { a: [8, 8], v: [8] },
+      x,
+      float8({ scaling: delayedScaling(), scopes: { "": true } }),
+      [
+        ' MatMul: input weight gradient; scope ""',
+        ' MatMul: input weight gradient; scope "", current scaling, as the weight is no parameter of two or more axes',
       ],
     ],
     [
