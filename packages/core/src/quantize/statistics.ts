@@ -24,8 +24,8 @@ import type { Recipe } from "./recipe.js";
 import type { ReadRule } from "./rule.js";
 
 /**
- * Effects of quantization on an operand, in all products that read it and all steps of a loop. The names are those of
- * TransformerEngine's `LogFp8TensorStats`; the shares here are fractions of the finite numbers other than 0.
+ * Effects of quantization on an operand, in all products that read it and all steps of a loop. The names of the shares
+ * are those of TransformerEngine's `LogFp8TensorStats`; here they are fractions of the finite numbers other than 0.
  */
 export interface OperandStatistics {
   /** The largest finite magnitude before scaling. */
