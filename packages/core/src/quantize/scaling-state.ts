@@ -13,6 +13,7 @@ import {
   tensor,
   zeros,
 } from "@mp/graph";
+import { leafAt } from "@mp/graph/internal";
 import {
   and,
   concat,
@@ -39,18 +40,12 @@ export type ScalingState = {
   readonly scale: TensorTree;
 };
 
-/** A function that finds a leaf by its path. */
-function leafAt(tree: TensorTree): (path: string) => Tensor {
-  const found = new Map(leavesOf(tree, isTensor, "scaling"));
-  return (path) => found.get(path) as Tensor;
-}
-
 const ROLES = OPERAND_ROLES.length;
 
-const isMatrix = ({ shape }: Tensor): boolean => shape.length > 1;
+const tensorAt = (tree: TensorTree, path: string): Tensor => leafAt(tree, path) as Tensor;
 
 const forMatrices = (parameters: TensorTree, of: () => Tensor): TensorTree =>
-  mapTree(parameters, isTensor, (leaf) => (isMatrix(leaf) ? of() : {})) as TensorTree;
+  mapTree(parameters, isTensor, ({ shape }) => (shape.length > 1 ? of() : {})) as TensorTree;
 
 export function initialScaling(parameters: TensorTree, { history }: DelayedScaling): TensorTree {
   return {
@@ -75,23 +70,16 @@ export function nextScaling(
     (role) => elementFormats[rules[role].format].maxFinite * 2 ** -scaling.margin,
   );
   const bounds = constant(tensor(Float32Array.from(most), [ROLES]));
-  const seen = leafAt(amax);
-  const past = leafAt(history);
-  const chosen = (path: string): Tensor => {
-    const now = seen(path);
-    return scaling.algorithm === "most_recent" ? now : maximum(reduceMax(past(path), { axes: [0] }), now);
-  };
   return {
     history: mapTree(history, isTensor, (before, path) => {
-      const empty = constant(zeros([1, ROLES]));
-      if (scaling.history === 1) return empty;
-      const row = reshape(seen(path), [1, ROLES]);
-      return scaling.history === 2
-        ? concat([empty, row])
-        : concat([empty, slice(before, [{ axis: 0, start: 2 }]), row]);
+      const kept = scaling.history > 2 ? [slice(before, [{ axis: 0, start: 2 }])] : [];
+      const rows = [constant(zeros([1, ROLES])), ...kept, reshape(tensorAt(amax, path), [1, ROLES])];
+      return concat(rows.slice(0, scaling.history));
     }) as TensorTree,
     scale: mapTree(scale, isTensor, (before, path) => {
-      const largest = chosen(path);
+      const now = tensorAt(amax, path);
+      const isRecent = scaling.algorithm === "most_recent";
+      const largest = isRecent ? now : maximum(reduceMax(tensorAt(history, path), { axes: [0] }), now);
       const isUsable = and(greater(largest, 0), lessOrEqual(largest, floatFormats.f32.maxFinite));
       return where(isUsable, minimum(div(bounds, largest), floatFormats.f32.maxFinite), before);
     }) as TensorTree,
@@ -103,8 +91,8 @@ export function pairEncodes(
   scale: TensorTree,
   parameters: TensorTree,
 ): readonly (readonly [parameter: Tensor, encodes: Tensor])[] {
-  const parameter = leafAt(parameters);
-  return leavesOf(scale, isTensor, "scaling").map(([path, encodes]) => [parameter(path), encodes] as const);
+  const leaves = leavesOf(scale, isTensor, "scaling");
+  return leaves.map(([path, encodes]) => [tensorAt(parameters, path), encodes] as const);
 }
 
 /** The factors in a run's state; an empty tree without delayed scaling. */
