@@ -15,6 +15,12 @@ export interface Blocks {
   readonly scaleShape: Shape | undefined;
 }
 
+/** Pads with zeros after the ends of axes. */
+export const padTo = (x: Tensor, sizes: Shape): Tensor => {
+  const missing = sizes.map((size, axis) => [0, size - (x.shape[axis] as number)] as const);
+  return missing.every(([, after]) => after === 0) ? x : pad(x, missing);
+};
+
 export function blocksOf(
   shape: Shape,
   { granularity }: Pick<ReadRule, "granularity">,
@@ -40,15 +46,7 @@ export function blocksOf(
   const isSplit = parts.length > shape.length;
   const counts = padded.map((size, axis) => Math.ceil(size / (lengths[axis] as number)));
   return {
-    split: (x) => {
-      const whole = isPadded
-        ? pad(
-            x,
-            padded.map((size, axis) => [0, size - (shape[axis] as number)]),
-          )
-        : x;
-      return isSplit ? reshape(whole, parts) : whole;
-    },
+    split: (x) => (isSplit ? reshape(padTo(x, padded), parts) : x),
     reduce: (magnitudes) =>
       isWhole
         ? reduceMax(magnitudes)
@@ -58,12 +56,8 @@ export function blocksOf(
     scaleShape: isSplit ? counts : undefined,
     join: (x) => {
       const joined = isSplit ? reshape(x, padded) : x;
-      return isPadded
-        ? slice(
-            joined,
-            shape.map((end, axis) => ({ axis, end })),
-          )
-        : joined;
+      const ends = shape.map((end, axis) => ({ axis, end }));
+      return isPadded ? slice(joined, ends) : joined;
     },
   };
 }

@@ -1,5 +1,6 @@
 import { type Tensor, tensor } from "@mp/graph";
-import { constant, matMul, pad, reshape, transpose } from "@mp/graph/ops";
+import { constant, matMul, reshape, transpose } from "@mp/graph/ops";
+import { padTo } from "./blocks.js";
 
 const POINTS = 16;
 
@@ -23,17 +24,10 @@ export function withHadamard(
 ): readonly Tensor[] {
   return operands.map((x, index) => {
     const axis = axes[index] as number;
-    const missing = -(x.shape[axis] as number) & (POINTS - 1);
-    const whole =
-      missing === 0
-        ? x
-        : pad(
-            x,
-            x.shape.map((_, at) => [0, at === axis ? missing : 0]),
-          );
+    const groups = Math.ceil((x.shape[axis] as number) / POINTS);
+    const whole = padTo(x, x.shape.with(axis, groups * POINTS));
     const isLast = axis === x.shape.length - 1;
-    const before = whole.shape.slice(0, axis);
-    const groups = (whole.shape[axis] as number) / POINTS;
+    const before = x.shape.slice(0, axis);
     const matrix = tensor(MATRIX, [POINTS, POINTS]);
     // Along the last axis x · M, along another Mᵀ · x.
     const made = isLast
