@@ -1,9 +1,9 @@
 /** Precisions whose products have operands of 8 or 4 bits; everything else is as in `float32`. */
 import { checks, type OptionTable, type OptionValues, readOptions, withDefault } from "@mp/graph/internal";
+import { PLACES, type PlaceOptions, type RecipeOptions, recipe } from "../quantize/define-recipe.js";
 import type { DelayedScaling } from "../quantize/delayed-scaling.js";
-import { PLACES, type PlaceOptions, recipe } from "../quantize/define-recipe.js";
 import type { Recipe } from "../quantize/recipe.js";
-import { epsilonCheck, type QuantizationRule, type ScaleRule } from "../quantize/rule.js";
+import { epsilonCheck, type ScaleRule } from "../quantize/rule.js";
 import { float32, type Precision } from "./presets.js";
 
 /** A precision with one recipe for all steps. */
@@ -11,7 +11,11 @@ export interface QuantizedPrecision extends Precision {
   readonly recipe: Recipe;
 }
 
-const withRecipe = (recipe: Recipe): QuantizedPrecision => ({ ...float32(), name: recipe.name, recipe });
+const withRecipe = (options: RecipeOptions): QuantizedPrecision => ({
+  ...float32(),
+  name: options.name,
+  recipe: recipe(options),
+});
 
 export interface Float8Options extends PlaceOptions {
   /** `tensor` (default): one scale for each tensor. `row`: one for each row along the axis that is summed over. */
@@ -45,23 +49,16 @@ export function float8(options: Float8Options = {}): QuantizedPrecision {
     options,
     FLOAT8,
   );
-  const rule = (format: QuantizationRule["format"]): QuantizationRule => ({
-    format,
-    granularity,
-    scale: { powerOfTwo },
-    epsilon,
+  const shared = { granularity, scale: { powerOfTwo }, epsilon };
+  const forward = { format: "f8e4m3", ...shared } as const;
+  return withRecipe({
+    name: scaling === undefined ? "float8" : "float8_delayed",
+    input: forward,
+    weight: forward,
+    gradient: { format: gradient, ...shared },
+    ...(scaling === undefined ? {} : { scaling }),
+    ...places,
   });
-  const forward = rule("f8e4m3");
-  return withRecipe(
-    recipe({
-      name: scaling === undefined ? "float8" : "float8_delayed",
-      input: forward,
-      weight: forward,
-      gradient: rule(gradient),
-      ...(scaling === undefined ? {} : { scaling }),
-      ...places,
-    }),
-  );
 }
 
 const ROUNDING = checks.oneOf("floor", "even", "ceil", "rceil");
@@ -86,15 +83,10 @@ const MXFP8 = {
 /** Operands of 8 bits in blocks of 32 along the axis that is summed over, scaled by powers of two (OCP MX 1.0). */
 export function mxfp8(options: Mxfp8Options = {}): QuantizedPrecision {
   const { gradient, rounding, ...places } = readOptions("mxfp8", options, MXFP8);
-  const rule = (format: QuantizationRule["format"]): QuantizationRule => ({
-    format,
-    granularity: "1x32",
-    scale: { format: "e8m0", rounding },
-  });
-  const forward = rule("f8e4m3");
-  return withRecipe(
-    recipe({ name: "mxfp8", input: forward, weight: forward, gradient: rule(gradient), ...places }),
-  );
+  const shared = { granularity: "1x32", scale: { format: "e8m0", rounding } } as const;
+  const forward = { format: "f8e4m3", ...shared } as const;
+  const rules = { input: forward, weight: forward, gradient: { format: gradient, ...shared } };
+  return withRecipe({ name: "mxfp8", ...rules, ...places });
 }
 
 /** Options that keep training in 4 bits unbiased. */
@@ -112,12 +104,12 @@ const FOUR_BITS = {
 
 function fourBits(
   name: string,
-  rules: Pick<Parameters<typeof recipe>[0], "input" | "weight">,
+  rules: Pick<RecipeOptions, "input" | "weight">,
   options: OptionValues<FourBitOptions, typeof FOUR_BITS> & PlaceOptions,
 ): QuantizedPrecision {
   const { stochasticRounding, ...rest } = options;
   const rounding = stochasticRounding ? "stochastic" : "nearest";
-  return withRecipe(recipe({ name, ...rules, gradient: { ...rules.input, rounding }, ...rest }));
+  return withRecipe({ name, ...rules, gradient: { ...rules.input, rounding }, ...rest });
 }
 
 export interface Mxfp4Options extends MxScaleOptions, FourBitOptions {}

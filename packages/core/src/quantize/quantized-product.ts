@@ -1,7 +1,7 @@
 /** One product of quantized operands, whose two gradient products quantize their operands by themselves. */
 import { type AnyNode, customGradient, foldIn, type Key, Tensor, traceInto } from "@mp/graph";
 import { currentBuilder, inlineReplacing, operatorGradients } from "@mp/graph/internal";
-import { cast, concat, literal, reshape, slice } from "@mp/graph/ops";
+import { cast, literal, reshape, slice, stack } from "@mp/graph/ops";
 import { blocksOf } from "./blocks.js";
 import { withHadamard } from "./hadamard.js";
 import { isProduct } from "./plan-products.js";
@@ -128,8 +128,7 @@ export function quantizedProduct(
       const own = { ...quantization, encodes: encodes[0] };
       const made = gradients(product, ready, standings, own, (role, largest) => seen.set(role, largest));
       // A step's magnitudes leave the backward pass as the gradients of `encodes`.
-      const magnitudes = (): Tensor =>
-        concat(OPERAND_ROLES.map((role) => reshape(seen.get(role) ?? literal(0), [1])));
+      const magnitudes = (): Tensor => stack(OPERAND_ROLES.map((role) => seen.get(role) ?? literal(0)));
       return [encodes.map(magnitudes), made.map((gradient) => cast(gradient, dtype))];
     },
     { hasResiduals: true },

@@ -5,7 +5,6 @@ import {
   abs,
   and,
   cast,
-  concat,
   equal,
   greater,
   greaterOrEqual,
@@ -14,7 +13,7 @@ import {
   not,
   reduceMax,
   reduceSum,
-  reshape,
+  stack,
   where,
 } from "@mp/graph/ops";
 import { elementFormats } from "./element-format.js";
@@ -65,7 +64,7 @@ function count({ split, scaled, codes, decode }: QuantizedBlocks, { format }: Re
   const halfway = maxFinite + 2 ** (maxExponent - fractionBits - 1);
   const isSaturated = and(and(isCounted, not(isFlushed)), greaterOrEqual(abs(scaled), halfway));
   const counts = [isCounted, isFlushed, isSaturated].map((is) => reduceSum(cast(is, "f32")));
-  return concat([reduceMax(finite), ...counts].map((each) => reshape(each, [1])));
+  return stack([reduceMax(finite), ...counts]);
 }
 
 /** The graph with its statistics as outputs: one for each time that an operand is quantized. */
