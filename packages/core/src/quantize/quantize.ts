@@ -42,12 +42,8 @@ export function quantize(x: Tensor, rule: QuantizationRule, axis: number, key?: 
 }
 
 /** The numbers that codes stand for, f32, in the shape of the quantized tensor. */
-export const valuesOf = ({
-  codes,
-  decode,
-  blocks,
-}: Pick<QuantizedBlocks, "codes" | "decode" | "blocks">): Tensor =>
-  blocks.join(mul(cast(codes, "f32"), decode));
+export const valuesOf = (made: Pick<QuantizedBlocks, "codes" | "decode" | "blocks">): Tensor =>
+  made.blocks.join(mul(cast(made.codes, "f32"), made.decode));
 
 /** Codes with a factor for each block, all in the layout of `blocks`. */
 export interface QuantizedBlocks {

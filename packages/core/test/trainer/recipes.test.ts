@@ -212,6 +212,22 @@ describe("recipes by step", () => {
     expect(whole[4]).not.toBe(eighth[4]);
   });
 
+  it("hold in predict, too", async () => {
+    const model = ({ a, b, c, d }: Readonly<Record<keyof Weights, Tensor>>, { x }: Batch): Tensor =>
+      matMul(
+        [a, b, c].reduce((h, weight) => tanh(matMul(h, weight)), x),
+        d,
+      );
+    const predicted = (own: Precision, steps: number) =>
+      withRun({ precision: own }, async (run) => {
+        await step(run, steps);
+        return numbersIn(await run.predict(model, batch));
+      });
+    const [before, after] = [await predicted(precision, 1), await predicted(precision, 2)];
+    expect(before).toEqual(await predicted(float32(), 1));
+    expect(after).not.toEqual(await predicted(float32(), 2));
+  });
+
   it("warn if a checkpoint was made under others", async () => {
     const file = await withRun({ precision }, (run) => run.saveBytes());
     const said: string[] = [];

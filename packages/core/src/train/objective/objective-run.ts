@@ -13,7 +13,7 @@ import type { TracedMetrics } from "../metrics/traced-metrics.js";
 import { evaluateProgram } from "../programs/reading-programs.js";
 import { scaleProgram } from "../programs/step-programs.js";
 import { type PrecisionReport, precisionReport } from "../report/report.js";
-import { type Ran, Stepper, type StepperOptions } from "./stepper.js";
+import { type Ran, type StepPhase, Stepper, type StepperOptions } from "./stepper.js";
 
 /** One objective of a run: its programs over the run's state. Calls are serialized by the run. */
 export class ObjectiveRun {
@@ -72,6 +72,11 @@ export class ObjectiveRun {
       all.push(outputs);
     }
     return all;
+  }
+
+  /** The phase of the next step. */
+  get phase(): StepPhase {
+    return this.#stepper.phase;
   }
 
   /** Reads what the host knows of the state after the state was replaced. */

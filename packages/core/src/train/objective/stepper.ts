@@ -37,7 +37,7 @@ export interface StepperOptions extends ReviewOptions {
 }
 
 /** The definition of steps from a count of applied steps on, with the one recipe that they have. */
-interface StepPhase {
+export interface StepPhase {
   readonly from: number;
   readonly definition: StepDefinition;
   /** What tells the phase's programs from those of other phases; empty if there is one phase. */

@@ -3,31 +3,31 @@ import type { FlatBatch } from "../batch/batch.js";
 import { checkFunction } from "../batch/check-parts.js";
 import { ByFunction } from "../compile/by-function.js";
 import type { CompiledPrograms } from "../compile/compiled-programs.js";
-import type { StepDefinition } from "../definition/definition.js";
 import { outputTree, type Program, type TypeTree } from "../definition/traced-program.js";
 import type { PredictFunction } from "../definition/user-function.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { parametersProgram, predictProgram } from "../programs/reading-programs.js";
 import { readsAverage, type WeightsChoice } from "../weights/average.js";
+import type { StepPhase } from "./stepper.js";
 
 const WEIGHTS: OptionNames<WeightsChoice> = { weights: true };
 
 /** Reads the weights of a run, or applies functions to them, without changing them. */
 export class WeightsReader {
   readonly #programs: CompiledPrograms;
-  readonly #definition: StepDefinition;
+  readonly #phase: () => StepPhase;
   readonly #state: TypeTree;
   readonly #ids: ByFunction<PredictFunction, number>;
 
-  /** @param definition of the first objective; the parameters are the same in all */
+  /** @param phase of the first objective's next step; the parameters are the same in all objectives */
   constructor(
     programs: CompiledPrograms,
-    definition: StepDefinition,
+    phase: () => StepPhase,
     state: TypeTree,
     warn: (warning: TrainingWarning) => void,
   ) {
     this.#programs = programs;
-    this.#definition = definition;
+    this.#phase = phase;
     this.#state = state;
     this.#ids = new ByFunction("predict", warn, (id) => id);
   }
@@ -38,8 +38,9 @@ export class WeightsReader {
     const average = this.#readsAverage("predict", options);
     return async (feed) => {
       const state = { state: this.#state, average };
-      const build = (): Program => predictProgram(this.#definition, state, feed.types(), predict);
-      const kind = `predict ${this.#ids.of(predict)}${average ? " from the average" : ""}`;
+      const { definition, suffix } = this.#phase();
+      const build = (): Program => predictProgram(definition, state, feed.types(), predict);
+      const kind = `predict ${this.#ids.of(predict)}${average ? " from the average" : ""}${suffix}`;
       const { executable, outputs } = await this.#programs.findOrCompile(kind, feed.signature, build);
       return outputTree(outputs["result"], "result", await executable.run(feed.inputs));
     };
@@ -49,7 +50,8 @@ export class WeightsReader {
   parameters(options: WeightsChoice): () => Promise<unknown> {
     const average = this.#readsAverage("parameters", options);
     return async () => {
-      const build = (): Program => parametersProgram(this.#definition, { state: this.#state, average });
+      const { definition } = this.#phase();
+      const build = (): Program => parametersProgram(definition, { state: this.#state, average });
       const kind = average ? "parameters of the average" : "parameters";
       const { executable, outputs } = await this.#programs.findOrCompile(kind, "", build);
       return outputTree(outputs["parameters"], "parameters", await executable.run({}));
@@ -58,6 +60,6 @@ export class WeightsReader {
 
   #readsAverage(what: string, options: WeightsChoice): boolean {
     checkOptions(what, options, WEIGHTS, '{ weights: "ema" }');
-    return readsAverage(what, options, this.#definition.ema);
+    return readsAverage(what, options, this.#phase().definition.ema);
   }
 }

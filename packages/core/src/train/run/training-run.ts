@@ -26,7 +26,7 @@ import { rootMeanSquare } from "../objective/initial-state.js";
 import { ObjectiveRun } from "../objective/objective-run.js";
 import { expectRates, readRates } from "../objective/set-rates.js";
 import { readPart } from "../objective/state-part.js";
-import { isWindowed } from "../objective/stepper.js";
+import { isWindowed, type StepPhase } from "../objective/stepper.js";
 import { eachOnce, objectiveWarnings } from "../objective/warnings.js";
 import { WeightsReader } from "../objective/weights-reader.js";
 import type { Collective } from "../ranks/collective.js";
@@ -75,7 +75,8 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     this.#collective = collective;
     const programs = new CompiledPrograms(backend, state, options.programs * definitions.length, this.#warn);
     this.#programs = programs;
-    this.#weights = new WeightsReader(programs, definitions[0], stateTypes, this.#warn);
+    const phase = (): StepPhase => (this.#objectives[0] as ObjectiveRun).phase;
+    this.#weights = new WeightsReader(programs, phase, stateTypes, this.#warn);
     const breathe = breather(backend.manifest);
     this.#gathered = made.parameters;
     const warnings = objectiveWarnings(definitions, this.#warn);
