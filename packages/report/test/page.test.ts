@@ -1,3 +1,4 @@
+import type { RecipeReport } from "@mp/core/report";
 import { beforeAll, describe, expect, it } from "vitest";
 import { precisionReportPage, type ReportedRun } from "../src/index.js";
 import { percent, significant } from "../src/numbers.js";
@@ -204,11 +205,15 @@ describe("the page", () => {
   });
 });
 
-it("shows what each recipe does to the operands of products, and which they survive", () => {
-  const [, table = ""] = (pages["trained"] ?? "").split('aria-label="Operands of products by recipe"');
-  const rows = [...(table.split("</table>")[0] ?? "").matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
+function recipeRows(page: string): readonly (readonly (string | undefined)[])[] {
+  const [, table = ""] = page.split('aria-label="Operands of products by recipe"');
+  return [...(table.split("</table>")[0] ?? "").matchAll(/<tr>(.*?)<\/tr>/gs)].map(([, row = ""]) =>
     [...row.matchAll(/<t[dh].*?>(.*?)<\/t[dh]>/g)].map(([, cell]) => cell),
   );
+}
+
+it("shows what each recipe does to the operands of products, and which they survive", () => {
+  const rows = recipeRows(pages["trained"] ?? "");
   const [float8, nvfp4] = run.report.recipes.map(({ products }) => products[0]?.quantized?.operands);
   expect(rows.map(([layer, operand]) => [layer, operand])).toEqual([
     ["layer", "operand"],
@@ -224,6 +229,25 @@ it("shows what each recipe does to the operands of products, and which they surv
     const kept = [own, other].map((each) => (each?.underflows ?? 1) + (each?.overflows ?? 1) <= 0.1);
     expect(survived).toBe(["float8", "nvfp4"].filter((_, at) => kept[at]).join(", ") || "none");
   }
+});
+
+it("leaves blank what a recipe does not quantize, and leaves out what none does", () => {
+  const { title, report } = run;
+  const [first, second] = report.recipes as readonly [RecipeReport, RecipeReport];
+  const products = first.products.map(({ quantized, ...rest }) => {
+    const operands = quantized?.operands.map(({ statistics: own, ...each }) =>
+      each.role === "gradient" || own === undefined ? each : { ...each, statistics: own },
+    );
+    return { ...rest, quantized: { because: "", operands: operands ?? [] } };
+  });
+  const recipes = [
+    { ...first, products },
+    { ...second, products: [] },
+  ];
+  const rows = recipeRows(precisionReportPage({ title, report: { ...report, recipes } })).slice(1);
+  expect(rows.map(([, operand]) => operand)).toEqual(["input of MatMul", "weight of MatMul"]);
+  for (const [, , , flushed, , coarse, saturated] of rows)
+    expect([flushed?.endsWith("%"), coarse, saturated]).toEqual([true, "", ""]);
 });
 
 it("takes a report alone, and says what else is no run", () => {

@@ -21,7 +21,7 @@ const lost = (dtype: EighthDType): Column<GroupHistogram> => ({
 });
 
 /** The coarsest recipe under which a group keeps its values. */
-function survives(group: GroupHistogram): string {
+function keptBy(group: GroupHistogram): string {
   if (lostIn(group, "f8e4m3") <= MOST_LOST) return "float8, each format";
   if (lostIn(group, "f8e5m2") <= MOST_LOST) return "float8 in f8e5m2";
   return "scales of rows or blocks";
@@ -33,7 +33,7 @@ const columns: readonly Column<GroupHistogram>[] = [
   { head: "amax", isNumber: true, cell: ({ histogram }) => histogram.largest.toPrecision(3) },
   lost("f8e4m3"),
   lost("f8e5m2"),
-  { head: "is kept by", isWords: true, cell: survives },
+  { head: "is kept by", isWords: true, cell: keptBy },
 ];
 
 /** Lists what 8 bits would keep of each group of values. */

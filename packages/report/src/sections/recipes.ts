@@ -20,15 +20,19 @@ export function recipesTable(recipes: readonly RecipeReport[], nameOf: NameOf): 
   for (const [place, { products }] of recipes.entries())
     for (const { node, op, scope, label, quantized } of products)
       for (const [index, { role, statistics }] of (quantized?.operands ?? []).entries()) {
+        if (statistics === undefined) continue;
         const own = { layer: nameOf(scope, label), words: `${role} of ${op}`, found: new Map() };
         const operand = operands.get(`${node} ${index}`) ?? own;
-        if (statistics !== undefined) operand.found.set(place, statistics);
+        operand.found.set(place, statistics);
         operands.set(`${node} ${index}`, operand);
       }
   if (operands.size === 0) return undefined;
   const shares = (["underflows", "overflows"] as const).map((share) => (place: number): Column<Operand> => {
     const { recipe = "" } = recipes[place] ?? {};
-    const cell = ({ found }: Operand): string => percent(found.get(place)?.[share] ?? 0);
+    const cell = ({ found }: Operand): string => {
+      const measured = found.get(place);
+      return measured === undefined ? "" : percent(measured[share]);
+    };
     return { head: `${recipe}: ${share}`, isNumber: true, cell };
   });
   const survived = ({ found }: Operand): string =>
