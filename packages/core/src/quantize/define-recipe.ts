@@ -103,9 +103,9 @@ export function recipe(options: RecipeOptions): Recipe {
     ({ granularity, scale, margin }) =>
       granularity === "tensor" && scale.format === "f32" && !scale.powerOfTwo && margin === 0,
   );
-  if (scaling !== undefined && !fits)
+  if (scaling !== undefined && (!fits || hadamard))
     throw invalid(
-      "recipe: with scaling, rules must be by tensor, with f32 scales that are no powers of two, and without a margin; leave scaling out, or give it the margin",
+      "recipe: with scaling, rules must be by tensor, with f32 scales that are no powers of two, and without a margin, and hadamard must be false; leave scaling out, or give it the margin",
     );
   const facts = { rules, hadamard, ...(scaling === undefined ? {} : { scaling }), products, scopes };
   return Object.freeze({ name, ...facts, pass });

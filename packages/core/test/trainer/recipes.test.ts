@@ -288,6 +288,8 @@ describe("recipes that cannot hold are refused", () => {
       () => recipe({ ...rules, input: { ...rule, margin: 1 }, scaling: delayedScaling() }),
       "without a margin",
     ],
+    // Both of an operand's magnitudes, plain and transformed, would have one history.
+    [() => recipe({ ...rules, hadamard: true, scaling: delayedScaling() }), "hadamard must be false"],
   ])("%s", (make, message) => {
     expect(make).toThrow(message);
   });
