@@ -234,6 +234,8 @@ describe("recipes by step", () => {
     const onWarning = ({ message }: { readonly message: string }): void => void said.push(message);
     await withRun({ precision: float8(), onWarning }, (run) => run.loadBytes(file));
     expect(said.join()).toMatch(/recipe float8 .* instead of byStep\(0: none, 2: float8/);
+    await withRun({ precision: float32(), onWarning }, (run) => run.loadBytes(file));
+    expect(said.at(-1)).toContain("recipe none instead of byStep(0: none, 2: float8");
   });
 
   it("are described by what they are, also changed copies", async () => {

@@ -186,10 +186,10 @@ function decisive({ precision, settings }: CheckpointInfo): readonly Setting[] {
 
 function differences(own: readonly Setting[], saved: Readonly<Record<string, string>>): readonly string[] {
   return own
-    .filter(({ name, text }) => saved[name] !== text)
-    .map(
-      ({ name, text }) => `${name} ${text} instead of ${saved[name] ?? "one that the file does not name"}`,
-    );
+    .filter(({ name, text }) => (saved[name] ?? "") !== text)
+    .map(({ name, text }) => {
+      return `${name} ${text || "none"} instead of ${saved[name] ?? "one that the file does not name"}`;
+    });
 }
 
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {

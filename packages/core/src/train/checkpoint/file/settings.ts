@@ -5,7 +5,7 @@ import { describeEma } from "../../weights/average.js";
 
 export interface Setting {
   readonly name: string;
-  /** The setting's value as files hold it. */
+  /** The setting's value as files hold it; empty for a part that the run does not have, which files leave out. */
   readonly text: string;
   /** Whether the setting determines the structure of the state. */
   readonly shapesState: boolean;
@@ -29,7 +29,7 @@ export function listSettings(definitions: Definitions): readonly Setting[] {
   return [
     setting("policy", String(policy)),
     setting("masterWeights", masterWeights.name, true),
-    ...(recipe === undefined ? [] : [setting("recipe", describeRecipes(recipe))]),
+    setting("recipe", recipe === undefined ? "" : describeRecipes(recipe)),
     ...(objective === undefined ? [] : [setting(OBJECTIVES, JSON.stringify(objective.all), true)]),
     ...definitions.flatMap(ownSettings),
     // A mean is written as the number alone, as in checkpoints that are older than the option.
@@ -57,7 +57,7 @@ function ownSettings(definition: StepDefinition): readonly Setting[] {
 
 /** Converts settings to entries of a file's metadata. */
 export function printSettings(settings: readonly Setting[]): Metadata {
-  return Object.fromEntries(settings.map(({ name, text }) => [name, text]));
+  return Object.fromEntries(settings.flatMap(({ name, text }) => (text === "" ? [] : [[name, text]])));
 }
 
 /** Whether the settings have an optimizer with groups of parameters, a `byPath`. */
