@@ -18,7 +18,7 @@ import type { OperandRole, RecipeFacts } from "./recipe-facts.js";
 export interface ProductDecision {
   readonly roles: readonly [OperandRole, OperandRole] | undefined;
   readonly because: string;
-  /** The graph's input that the weight is, alone or moved and cast. */
+  /** The graph's parameter, if the weight is one, at most moved and cast. */
   readonly weight?: Value;
 }
 
@@ -28,7 +28,7 @@ export type ProductPlan = ReadonlyMap<AnyNode, ProductDecision>;
 interface Sources {
   readonly parameters: boolean;
   readonly data: boolean;
-  /** The graph's parameter that the value is, alone or moved and cast. */
+  /** The graph's parameter, if the value is one, at most moved and cast. */
   readonly parameter?: Value;
 }
 

@@ -2,9 +2,9 @@ import type { Tensor } from "@mp/graph";
 import { add, div, greater, less, literal, mul, sub, where } from "@mp/graph/ops";
 
 /**
- * Finds a power of two next to x (f32 ≥ 0, any shape), the largest that is at most x or twice that, and adjusts it. The
- * sum x + 2^23 · x has room for one significant bit of x. Products are by powers of two, so an engine that fuses them
- * with the sum gets the same bits; a logarithm would be wrong near powers of two.
+ * Finds the largest power of two that is at most x (f32 ≥ 0, any shape), or the one after it, and lets `adjust` correct
+ * it: the sum x + 2^23 · x has room for one significant bit of x. Products are by powers of two, so an engine that fuses
+ * them with the sum gets the same bits; a logarithm would be wrong near powers of two.
  */
 function fromNearby(x: Tensor, adjust: (near: Tensor, x: Tensor) => Tensor): Tensor {
   // Keeps 2^23 · x finite.

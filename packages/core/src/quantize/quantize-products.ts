@@ -8,7 +8,7 @@ import type { RecipeFacts } from "./recipe-facts.js";
 export interface RecipeContext {
   /** The stream of random numbers for stochastic rounding. */
   readonly key?: Key | undefined;
-  /** With delayed scaling, the factors before rounding of the products of each parameter: f32 [3], of input, weight and gradient. */
+  /** With delayed scaling, by parameter, what its products' input, weight and gradient are multiplied by: f32 [3]. */
   readonly encodes?: readonly (readonly [parameter: Tensor, encodes: Tensor])[] | undefined;
 }
 
@@ -23,7 +23,7 @@ export function quantizeProducts<R>(
 ): TracedGraph<R> {
   const plan = planProducts(traced.graph, recipe);
   const own = traced.graph.inputs.length - traced.captured.length;
-  /** The factors before rounding of a weight that is a parameter of the enclosing trace. */
+  /** The `encodes` of a weight that is a parameter of the enclosing trace. */
   const encodesOf = (weight: Value | undefined): Tensor | undefined => {
     const at = traced.graph.inputs.findIndex(({ value }) => value === weight) - own;
     const parameter = traced.captured[at];

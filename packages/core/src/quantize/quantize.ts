@@ -47,8 +47,8 @@ export const valuesOf = (made: Pick<QuantizedBlocks, "codes" | "decode" | "block
 
 /** Codes with a factor for each block, all in the layout of `blocks`. */
 export interface QuantizedBlocks {
-  /** The numbers themselves, and multiplied by the factor before rounding. */
   readonly split: Tensor;
+  /** `split` times the encoding factor, before it is saturated and rounded. */
   readonly scaled: Tensor;
   readonly codes: Tensor;
   /** The largest magnitude of each block. */
@@ -63,7 +63,7 @@ export interface QuantizedBlocks {
 /** Values that a quantization reads besides the tensor. */
 export interface QuantizeContext {
   readonly key?: Key | undefined;
-  /** The factor before rounding; by default it follows from the tensor. */
+  /** The factor that x is multiplied by before it is rounded; by default it follows from x. */
   readonly encode?: Tensor | undefined;
 }
 

@@ -62,7 +62,7 @@ function emitQuantized(
 export interface Quantization {
   readonly recipe: RecipeFacts;
   readonly key?: Key | undefined;
-  /** Factors of input, weight and gradient before rounding, f32 [3], that follow from earlier steps. */
+  /** With delayed scaling, what input, weight and gradient are multiplied by before they are rounded: f32 [3]. */
   readonly encodes?: Tensor | undefined;
   readonly observe?: ObserveOperand | undefined;
   /** Counts the products that the recipe quantizes. */

@@ -19,7 +19,7 @@ import type { ReadRule, SCALE_FORMATS, ScaleRule } from "./rule.js";
 
 /** The factors of each block, f32, in a shape that broadcasts to the blocks. */
 export interface Scales {
-  /** The factor before rounding to the format. */
+  /** The factor that numbers are multiplied by before they are rounded to the format. */
   readonly encode: Tensor;
   /** The factor that turns codes back into numbers; NaN or infinite if the block has numbers that are not finite. */
   readonly scale: Tensor;
@@ -29,11 +29,11 @@ export interface Scales {
 
 type ScaleMaker = (amax: Tensor, rule: ReadRule) => Scales;
 
-/** At this bound the scales of every format, and their reciprocals, are normal numbers of f32. */
+/** From this amax on, the scales of every format and their reciprocals are normal numbers of f32. */
 const SAFE_AMAX = 2 ** -100;
 const { maxFinite: largest } = floatFormats.f32;
 
-/** Replaces the factor of blocks of zeros, unless the rule's `epsilon` keeps them from having one. */
+/** The factor, which is 1 for blocks of zeros and at most f32's largest number; as it is if `epsilon` sees to both. */
 const unlessZero = (amax: Tensor, { epsilon }: ReadRule, factor: Tensor): Tensor =>
   epsilon >= SAFE_AMAX ? factor : where(equal(amax, 0), 1, minimum(factor, largest));
 
@@ -44,7 +44,7 @@ function f32Scales(amax: Tensor, rule: ReadRule): Scales {
   return { encode, scale: reciprocal(encode) };
 }
 
-/** Where the power of two may be above amax, it is that of amax / 2, so that it is finite and amax is not rounded. */
+/** The power of two above amax may be 2^128, which f32 does not have: `even` and `ceil` find that of amax / 2. */
 const e8m0Roundings: Readonly<
   Record<NonNullable<ScaleRule["rounding"]>, (amax: Tensor, format: ReadRule["format"]) => Tensor>
 > = {

@@ -43,7 +43,7 @@ export function withStatistics(recipe: Recipe): Recipe {
   return { ...recipe, pass: { ...pass, quantizeProducts } };
 }
 
-/** Makes what reads the codes depend on the statistics. */
+/** Ties the statistics to the codes, so that they are computed, also in loops, where the codes are. */
 const observe: ObserveOperand = (made, measures, rule) => {
   const builder = currentBuilder("recipe");
   const values = [made.codes, count(made, rule)].map((each) => Tensor.valueIn(each, builder, "recipe"));
