@@ -88,7 +88,8 @@ function lintRecipe({ name }: Recipe, nodes: readonly CastExplanation[]): readon
   const reasons = [...new Set(products.map(({ quantized }) => quantized?.because))];
   const why = products.length === 0 ? "there is none" : reasons.join(", ");
   const message = `recipe: ${name} quantizes no product: ${why}`;
-  const remedy = 'choose the products with the recipe\'s scopes: { "": true } takes all that have a weight';
+  const remedy =
+    'the option scopes: { "": true } takes in the first and last layers, and products: "all" those without a weight; only float8() by tensor takes convolutions';
   return [{ rule: "recipe-unused", severity: "warning", node: "recipe", scope: "", message, remedy }];
 }
 

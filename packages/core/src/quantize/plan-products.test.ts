@@ -230,6 +230,9 @@ describe("a recipe", () => {
         precision,
       ).lints;
     expect(lints(float8()).map(({ rule }) => rule)).toEqual(["recipe-unused"]);
+    // Each reason has its remedy: first and last layer, no weight, convolution.
+    for (const words of ['{ "": true }', 'products: "all"', "float8() by tensor"])
+      expect(lints(float8())[0]?.remedy).toContain(words);
     expect(lints(float8({ scopes: { "": true } }))).toEqual([]);
     expect(lints(float8({ scopes: { "": true, haed: false } })).map(({ rule }) => rule)).toEqual([
       "scope-unmatched",
