@@ -1,4 +1,4 @@
-/** Decides which products of a graph are quantized, operand by operand, and says why others are not. */
+/** Decides for each product of a graph whether and how its operands are quantized, and says why. */
 import {
   type AnyNode,
   expandAttentions,

@@ -65,7 +65,7 @@ export interface Quantization {
   /** With delayed scaling, what input, weight and gradient are multiplied by before they are rounded: f32 [3]. */
   readonly encodes?: Tensor | undefined;
   readonly observe?: ObserveOperand | undefined;
-  /** Counts the products that the recipe quantizes. */
+  /** The position of the product among those that the recipe quantizes, from 0. */
   readonly product: number;
 }
 

@@ -33,7 +33,7 @@ type ScaleMaker = (amax: Tensor, rule: ReadRule) => Scales;
 const SAFE_AMAX = 2 ** -100;
 const { maxFinite: largest } = floatFormats.f32;
 
-/** The factor, which is 1 for blocks of zeros and at most f32's largest number; as it is if `epsilon` sees to both. */
+/** Makes the factor 1 for blocks of zeros, and finite. A large enough `epsilon` has done both, and keeps the factor. */
 const unlessZero = (amax: Tensor, { epsilon }: ReadRule, factor: Tensor): Tensor =>
   epsilon >= SAFE_AMAX ? factor : where(equal(amax, 0), 1, minimum(factor, largest));
 

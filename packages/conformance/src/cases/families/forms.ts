@@ -33,7 +33,7 @@ type Sample = OpSample<Op>;
 /** A sample, with its behavior if it is the first of it, which has the values that matter. */
 type Named = readonly [sample: Sample, behaviour: string];
 
-/** All samples of a row that are small. Other cases run those of each behavior in halves. */
+/** The small samples of a row; in halves without those of its behaviors, which the cases of `op` run. */
 function smallSamples({ samples, axes, options, tails }: Row, draws: Draws): readonly Named[] {
   const behaviours = isHalf(draws.dtype) ? {} : samples(draws);
   const isEight = isEighth(draws.dtype);
