@@ -54,18 +54,20 @@ function smallSamples({ samples, axes, options, tails }: Row, draws: Draws): rea
 
 function formCase(op: Op, dtypes: readonly DType[]): ConformanceCase {
   const row = opRows[op] as Row;
-  /** Places of the chosen samples, by the number of all: dtypes with as many samples have the same ones. */
-  const chosen = new Map<number, readonly number[]>();
-  const samplesIn = (dtype: DType, random: Draws["random"]): readonly Sample[] => {
-    const all = smallSamples(row, { dtype, random });
-    const places =
-      chosen.get(all.length) ?? covering(all.map(([sample, name]) => [name, ...claimsOf(sample)]));
-    chosen.set(all.length, places);
-    return places.map((at) => (all[at] as Named)[0]);
+  /** The chosen samples of each dtype; dtypes with as many samples have the same ones. A call keeps nothing. */
+  const samplesIn = (wanted: readonly DType[], random: Draws["random"]): readonly Sample[] => {
+    const chosen = new Map<number, readonly number[]>();
+    return wanted.flatMap((dtype) => {
+      const all = smallSamples(row, { dtype, random });
+      const places =
+        chosen.get(all.length) ?? covering(all.map(([sample, name]) => [name, ...claimsOf(sample)]));
+      chosen.set(all.length, places);
+      return places.map((at) => (all[at] as Named)[0]);
+    });
   };
   const sketches = new Map<DType, Graph>();
   const sketch = (dtype: DType): Graph => {
-    const make = (): Graph => sampleGraph(op, samplesIn(dtype, randomSource(0, ""))).graph;
+    const make = (): Graph => sampleGraph(op, samplesIn([dtype], randomSource(0, ""))).graph;
     const graph = sketches.get(dtype) ?? withoutData(make);
     sketches.set(dtype, graph);
     return graph;
@@ -88,9 +90,8 @@ function formCase(op: Op, dtypes: readonly DType[]): ConformanceCase {
     },
     refuses: (backend) => expectRefused(backend, sketch(dtypes[0] as DType)),
     run: async (backend, context) => {
-      const samples = dtypes
-        .filter((dtype) => reasonFor(backend.manifest, dtype) === undefined)
-        .flatMap((dtype) => samplesIn(dtype, context.random));
+      const taken = dtypes.filter((dtype) => reasonFor(backend.manifest, dtype) === undefined);
+      const samples = samplesIn(taken, context.random);
       const isLong = ({ inputs }: Sample): boolean => inputs.some(isBeyondShort);
       for (const part of [samples.filter((one) => !isLong(one)), samples.filter(isLong)])
         if (part.length > 0) await checkGraph(backend, check(part), context);
