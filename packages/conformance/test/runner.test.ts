@@ -204,7 +204,7 @@ describe("the suite", () => {
         "run": "14 of 45",
         "size": "99 of 497",
         "skip": "11 of 11",
-        "state": "37 of 37",
+        "state": "38 of 38",
         "stats": "12 of 12",
         "summation": "167 of 167",
         "tail": "114 of 502",

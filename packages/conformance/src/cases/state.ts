@@ -1,5 +1,5 @@
 /** Tests which values a state commits, and when, and that executables can share a state. */
-import type { Graph } from "@mp/graph";
+import type { Graph, StateBinding } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { expectEqual } from "../expectations.js";
 import { at, buildGraph, f32, flag, sum, valueType } from "../small-graphs.js";
@@ -54,16 +54,19 @@ const committing: readonly ConformanceCase[] = [
   }),
 ];
 
-const swapping = (): Setup => ({
+type Commit = NonNullable<StateBinding["commit"]>;
+
+const swapping = (commit: Commit): Setup => ({
   graph: buildGraph({
-    inputs: { a: valueType("f32", 2), b: valueType("f32", 2) },
-    outputs: (_, inputs) => ({ nextA: at(inputs, "b"), nextB: at(inputs, "a") }),
+    inputs: { a: valueType("f32", 2), b: valueType("f32", 2), go: valueType("bool") },
+    outputs: (_, inputs) => ({ nextA: at(inputs, "b"), nextB: at(inputs, "a"), go: at(inputs, "go") }),
   }),
   bindings: [
-    { slot: "a", input: "a", output: "nextA" },
-    { slot: "b", input: "b", output: "nextB" },
+    { slot: "a", input: "a", output: "nextA", commit },
+    { slot: "b", input: "b", output: "nextB", commit },
   ],
   values: { a: f32(1, 2), b: f32(3, 4) },
+  applied: "go",
 });
 
 /** Two outputs with one value replace both slots, one of them only when applied, so that the slots diverge. */
@@ -131,13 +134,20 @@ const reading = (): Setup => ({
 });
 
 const wiring: readonly ConformanceCase[] = [
-  stateCase("state/wiring/slots-swap", swapping, async (state, executable) => {
-    for (let run = 1; run <= 5; run++) {
-      await executable.run({});
-      const [a, b] = run % 2 === 1 ? [f32(3, 4), f32(1, 2)] : [f32(1, 2), f32(3, 4)];
-      await expectSlots(state, { a, b }, `after swap ${run}`);
-    }
-  }),
+  ...(["always", "when-applied"] as const).map((commit) =>
+    stateCase(
+      `state/wiring/slots-swap-${commit}`,
+      () => swapping(commit),
+      async (state, executable) => {
+        let slots = { a: f32(1, 2), b: f32(3, 4) };
+        for (const go of [true, false, true, true, false, false, true]) {
+          await executable.run({ go: flag(go) });
+          if (go || commit === "always") slots = { a: slots.b, b: slots.a };
+          await expectSlots(state, slots, `after a run that is ${go ? "" : "not "}applied`);
+        }
+      },
+    ),
+  ),
   stateCase("state/wiring/one-value-for-two-slots", forking, async (state, executable) => {
     const steps = [true, false, false, true];
     let [a, b] = [1, 10];

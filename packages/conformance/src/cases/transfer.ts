@@ -7,6 +7,7 @@ import {
   type HostTensor,
   isComputeFloat,
   isFloat,
+  type Shape,
   type State,
 } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
@@ -90,8 +91,8 @@ const perDType: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
   }),
 ]);
 
-/** Short lengths, and some above the size at which an engine may keep an array instead of copying it. */
-const LENGTHS = [3, 13, 1_031, 20_011];
+/** A scalar, short lists, and some above the size at which an engine may keep an array instead of copying it. */
+const COPIED: readonly Shape[] = [[], [3], [13], [1_031], [20_011]];
 /** Numbers of elements before a view: odd ones, and the alignments of rows, cache lines and pages. */
 const LEADS = [1, 5, 16, 64, 1_024];
 
@@ -147,11 +148,11 @@ function copyCase(
 ): ConformanceCase {
   return transferCase(dtype, behaviour, async (backend, { random }) => {
     for (const { what, give } of ENTRIES)
-      for (const length of LENGTHS) {
-        const want = holdable(randomBits({ random, dtype }, [length]), backend.manifest);
+      for (const shape of COPIED) {
+        const want = holdable(randomBits({ random, dtype }, shape), backend.manifest);
         const tensor = fresh(want);
         const given = await give(backend, tensor);
-        await check(given, tensor, want, `${what} of ${length} elements`);
+        await check(given, tensor, want, `${what} of shape [${shape}]`);
         await given.end();
       }
   });
@@ -173,12 +174,12 @@ const copies: readonly ConformanceCase[] = [
     }),
     transferCase(dtype, "views-are-read-where-they-are", async (backend, { random }) => {
       for (const { what, give } of ENTRIES)
-        for (const length of LENGTHS)
+        for (const shape of COPIED)
           for (const lead of LEADS) {
-            const want = holdable(randomBits({ random, dtype }, [length]), backend.manifest);
+            const want = holdable(randomBits({ random, dtype }, shape), backend.manifest);
             const { tensor, expectSurroundings } = embed(want, lead, 3);
             const given = await give(backend, tensor);
-            const where = `${what} of ${length} elements after ${lead} others of a buffer`;
+            const where = `${what} of shape [${shape}] after ${lead} others of a buffer`;
             expectSame(await given.held(), want, where);
             expectSurroundings(where);
             await given.end();

@@ -142,6 +142,13 @@ export const lifecycleFaults: readonly WrongBackend[] = [
     named: ["transfer/i64/uploads-copy", "transfer/i64/downloads-copy"],
   },
   {
+    fault: "uploads of scalars keep the caller's array",
+    factory: () => sharingUploads(({ shape }) => shape.length === 0),
+    axes: ["transfer"],
+    named: ["transfer/f32/uploads-copy", "transfer/f32/downloads-copy"],
+    consequences: [/^transfer\/\w+\/(up|down)loads-copy$/],
+  },
+  {
     fault: "uploads keep the caller's array",
     factory: () => sharingUploads(() => true),
     axes: ["transfer", "lifecycle"],

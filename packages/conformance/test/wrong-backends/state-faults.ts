@@ -1,8 +1,9 @@
-import { type HostTensor, prepareGraph, type State } from "@mp/graph";
+import { type Backend, type HostTensor, prepareGraph, type State } from "@mp/graph";
 import { evaluate, reference } from "@mp/graph/reference";
 import { delegate } from "../../src/delegate.js";
 import { type Commit, commitsAsBound, committing } from "./committing.js";
 import { staleCasts } from "./stale-casts.js";
+import { running } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 type Values = Readonly<Record<string, HostTensor>>;
@@ -55,6 +56,23 @@ function holdingBack() {
     },
   };
 }
+
+/** Replaces slots one after the other where the step is applied, so that the second of two that swap has its own value. */
+const swapsInTurn = (): Promise<Backend> =>
+  running((run, { graph, bindings = [], applied = "", inner }) => async (inputs) => {
+    const given = (input: string) => graph.inputs.find(({ name }) => name === input)?.value;
+    const next = (output = "") => graph.outputs.find(({ name }) => name === output)?.value;
+    const replaced = bindings.filter(
+      ({ output, commit }) => output !== undefined && commit === "when-applied",
+    );
+    const results = await run(inputs);
+    for (const [at, { slot, output }] of replaced.entries()) {
+      const source = replaced.slice(0, at).find(({ input }) => given(input) === next(output));
+      if (source === undefined || inner === undefined || results[applied]?.data[0] === 0) continue;
+      await inner.write({ [slot]: (await inner.read([source.slot]))[source.slot] as HostTensor });
+    }
+    return results;
+  });
 
 const TRAINING = ["state", "skip", "loss-scale", "master-weights", "accumulate", "retry"];
 
@@ -129,6 +147,12 @@ export const stateFaults: readonly WrongBackend[] = [
       }),
     axes: ["state"],
     named: ["state/wiring/one-output-for-two-slots"],
+  },
+  {
+    fault: "slots that swap when a step is applied are replaced in turn",
+    factory: swapsInTurn,
+    axes: ["state"],
+    named: ["state/wiring/slots-swap-when-applied"],
   },
   {
     fault: "runs of one state do not wait for each other",

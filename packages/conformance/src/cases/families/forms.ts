@@ -7,6 +7,7 @@ import {
   type DType,
   type Graph,
   isEighth,
+  isFloat,
   isHalf,
   type Op,
   opDTypes,
@@ -78,7 +79,7 @@ function formCase(op: Op, dtypes: readonly DType[]): ConformanceCase {
     const first = sampleGraph(op, samples);
     const again = Object.entries(first.inputs).map(([name, tensor]) => [
       name,
-      name.endsWith(".operand0") ? backwards(tensor) : tensor,
+      name.endsWith(".operand0") || isFloat(tensor.dtype) ? backwards(tensor) : tensor,
     ]);
     return { ...first, again: Object.fromEntries(again) };
   };
