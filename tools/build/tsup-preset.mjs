@@ -1,39 +1,43 @@
-/** `tsup --no-dts` builds only the JavaScript, in a tenth of the time, and keeps the existing declarations. */
-const declarations = !process.argv.includes("--no-dts");
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+const tsc = join(createRequire(import.meta.url).resolve("typescript7/package.json"), "../bin/tsc");
+const OPTIONS =
+  "--ignoreConfig --declaration --emitDeclarationOnly --noCheck --module nodenext --target es2023 --lib es2023,esnext.disposable --types node --rootDir src --outDir dist/types";
 
 /**
- * Sources name the types of what they export (`isolatedDeclarations`), so a package's declarations are made from its
- * own files, unchecked: `Classic` finds neither other packages nor Node's types, and they would be most of the work.
- * `npm run check -- types` checks.
+ * Writes the declarations of all files that the entries reach to `dist/types`, and one for each entry, which passes on
+ * its own. Sources name the types of what they export (`isolatedDeclarations`), so nothing has to be checked for it.
+ * @param {Record<string, string>} entry
  */
-const compilerOptions = {
-  noCheck: true,
-  lib: ["ES2023", "ESNext.Disposable"],
-  types: [],
-  module: "ESNext",
-  moduleDetection: "force",
-  moduleResolution: "Classic",
-};
+function declare(entry) {
+  execFileSync(process.execPath, [tsc, ...OPTIONS.split(" "), ...Object.values(entry)], { stdio: "inherit" });
+  for (const [name, path] of Object.entries(entry)) {
+    const own = path.replace(/^src(.*)ts$/, "./types$1js");
+    // The library declares Symbol.asyncDispose, of Backend, for programs whose `target` is older.
+    writeFileSync(
+      `dist/${name}.d.ts`,
+      `/// <reference lib="esnext.disposable" />\nexport * from "${own}";\n`,
+    );
+  }
+}
 
 /** The only build recipe: every package passes its entry map, so that replacing the bundler changes only this file. */
-export const preset = (/** @type {Record<string, string>} */ entry, { typeLibrary = "" } = {}) => ({
+export const preset = (/** @type {Record<string, string>} */ entry) => ({
   entry,
   format: /** @type {const} */ (["esm"]),
   target: "node20",
-  // For a program whose `target` is older than a type that we use, names the library that declares the type.
-  dts: declarations && {
-    ...(typeLibrary !== "" && { banner: `/// <reference lib="${typeLibrary}" />` }),
-    compilerOptions,
-  },
   sourcemap: true,
-  clean: declarations ? true : ["!**/*.d.ts"],
+  clean: true,
   // Imports that package.json resolves where the program runs: another file in Node than in a browser.
   external: [/^#/],
+  onSuccess: async () => declare(entry),
 });
 
 /** Builds an app: one program without declarations, because it is run and not imported. */
 export const appPreset = (/** @type {Record<string, string>} */ entry = { main: "src/main.ts" }) => ({
   ...preset(entry),
-  dts: false,
-  clean: true,
+  onSuccess: undefined,
 });

@@ -27,7 +27,7 @@ const web = {
 };
 const NO_PATHS = /^MP_UNSUPPORTED .*use saveBytes\(\)/;
 
-if (!buildPackages(BUNDLED, "build:js")) process.exit(1);
+if (!buildPackages(BUNDLED)) process.exit(1);
 const { core, page } = await bundleForBrowser();
 const { code } = core;
 /** @type {string[]} */

@@ -6,5 +6,5 @@ import { runProgram } from "./program.mjs";
 
 const source = readBlock("program");
 const folder = linkProject(".first-program");
-const built = turbo(["build:js"], { filter: ["./packages/*"], quiet: true });
+const built = turbo(["build"], { filter: ["./packages/*"], quiet: true });
 process.exitCode = built && runProgram(folder, source) ? 0 : 1;

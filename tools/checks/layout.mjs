@@ -84,7 +84,7 @@ for (const { path, manifest } of publicLibraries()) {
   expect(isModule, `${path}/package.json: "type" is "module", and "exports" holds ./package.json`);
   for (const field of /** @type {const} */ (["description", "license", "engines", "files", "version"]))
     expect(manifest[field] !== undefined, `${path}/package.json: "${field}" is missing`);
-  for (const name of ["build", "build:js", "test"])
+  for (const name of ["build", "test"])
     expect(manifest.scripts?.[name] !== undefined, `${path}/package.json: no script "${name}"`);
 }
 

@@ -39,7 +39,7 @@ export function findApp(name) {
  * @param {readonly string[]} flags
  */
 export function runApp(app, flags) {
-  if (!turbo(["build:js"], { filter: [`./${app.path}...`], quiet: true }))
+  if (!turbo(["build"], { filter: [`./${app.path}...`], quiet: true }))
     fail(`app: ${app.folder} did not build, see above`);
   const child = spawn(process.execPath, [join(root, app.path, "dist", "main.js"), ...flags], {
     stdio: "inherit",

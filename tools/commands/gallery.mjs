@@ -5,7 +5,7 @@ import { turbo } from "../workspace/turbo.mjs";
 
 /** @param {readonly string[]} names of apps; all apps if empty */
 export async function run(names) {
-  if (!turbo(["build:js"], { filter: ["./apps/*"], quiet: true }))
+  if (!turbo(["build"], { filter: ["./apps/*"], quiet: true }))
     fail("gallery: an app did not build, see above");
   const { makeGallery } =
     /** @type {{ makeGallery: (root: string, names: readonly string[]) => Promise<void> }} */ (

@@ -63,7 +63,7 @@ const opened = {
 function engines() {
   const found = Object.entries(opened).filter(([name, { folder, backend }]) => {
     const path = join(root, "packages", folder);
-    if (!existsSync(path) || !turbo(["build:js"], { filter: [`@mp/${folder}`], quiet: true })) return false;
+    if (!existsSync(path) || !turbo(["build"], { filter: [`@mp/${folder}`], quiet: true })) return false;
     const script = `const m = await import('./dist/index.js'); await (await ${backend}).dispose();`;
     const opens = runNode(["--input-type=module", "-e", script], { cwd: path, stdio: "ignore" }) === 0;
     if (!opens) console.log(`soak: ${name} does not open here, and is left out`);
@@ -76,7 +76,7 @@ function engines() {
 export function run(args, install) {
   const { fraction, seed, only } = soakOptions(args);
   install();
-  if (!turbo(["build:js"], { filter: ["@mp/core"], quiet: true }))
+  if (!turbo(["build"], { filter: ["@mp/core"], quiet: true }))
     fail("soak: @mp/core did not build, see above");
   const isAsked = (/** @type {string} */ name) =>
     only.length === 0 ? name !== "suite" : only.includes(name);
@@ -96,7 +96,7 @@ export function run(args, install) {
           }) === 0,
       })),
     );
-  if (cases.length > 0 && !turbo(["build:js"], { filter: ["@mp/conformance"], quiet: true }))
+  if (cases.length > 0 && !turbo(["build"], { filter: ["@mp/conformance"], quiet: true }))
     fail("soak: @mp/conformance did not build, see above");
   const env = {
     ...environment,

@@ -90,7 +90,7 @@ export function run(args, install) {
   const { write, parts } = stepsOptions(args);
   install();
   const filter = ["@mp/bench...", ...apps().map(({ name }) => `${name}...`)];
-  if (!turbo(["build:js"], { filter, quiet: true })) return 1;
+  if (!turbo(["build"], { filter, quiet: true })) return 1;
   const known = readFileSync(FILE, "utf8").split("\n").filter(Boolean);
   const chosen = programs().filter(
     ({ name }) => parts.length === 0 || parts.some((part) => name.includes(part)),

@@ -33,7 +33,7 @@ const PLATFORMS = ["_2_28", "_2_27", "_2_17", "2014", "2010"].map((version) => `
 export function packTensorFlow(folder, work, device) {
   if (!existsSync(join(root, TFJS_NODE)))
     return fail(`gpu pack: ${TFJS_NODE} is missing; install the workspace with its optional dependencies`);
-  if (!turbo(["build:js"], { filter: ["@mp/libtensorflow"], quiet: true }))
+  if (!turbo(["build"], { filter: ["@mp/libtensorflow"], quiet: true }))
     return fail("gpu pack: @mp/libtensorflow did not build");
   const stage = join(work, "tensorflow-root");
   mkdirSync(stage);

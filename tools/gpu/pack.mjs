@@ -40,7 +40,7 @@ const PROGRAMS = [
  */
 export async function packGpu(folder, { hasCuda, hasXla, tensorFlow }) {
   const filter = [...MEMBERS, "packages/libxla"].map((member) => `./${member}...`);
-  if (!turbo(["build:js"], { filter, quiet: true })) fail("gpu pack: the packages did not build");
+  if (!turbo(["build"], { filter, quiet: true })) fail("gpu pack: the packages did not build");
   mkdirSync(folder, { recursive: true });
   const stale = readdirSync(folder).filter((file) => /\.tar\.gz(\.\d\d)?$/.test(file));
   for (const file of stale) rmSync(join(folder, file));

@@ -140,7 +140,7 @@ await backend.dispose();
 
 /** @returns {boolean} whether the engine opened */
 function printHalves() {
-  if (!turbo(["build:js"], { filter: ["@mp/backend-openvino"], quiet: true })) return false;
+  if (!turbo(["build"], { filter: ["@mp/backend-openvino"], quiet: true })) return false;
   const cwd = join(root, "packages/backend-openvino");
   return runNode(["--input-type=module", "--eval", HALVES], { cwd }) === 0;
 }

@@ -41,7 +41,7 @@ function assemble(folder, koffi) {
  * @throws PartsMissing where it cannot be emulated
  */
 export function testArm64() {
-  if (!turbo(["build:js"], { filter: OWN.map((name) => `@mp/${name}`), quiet: true }))
+  if (!turbo(["build"], { filter: OWN.map((name) => `@mp/${name}`), quiet: true }))
     return { passed: 0, failed: 1 };
   const parts = arm64Parts();
   const folder = mkdtempSync(join(tmpdir(), "mp-arm64-"));

@@ -16,7 +16,7 @@ const EXIT_UNREACHABLE = 3;
  * @throws PartsMissing where it is not for this machine or no package index answers
  */
 export function installLibrary(folder, command, args = [], stdio = ["ignore", "inherit", "inherit"]) {
-  if (!turbo(["build:js"], { filter: [`./packages/${folder}`], quiet: true })) return false;
+  if (!turbo(["build"], { filter: [`./packages/${folder}`], quiet: true })) return false;
   const file = join(root, "packages", folder, command);
   const status = runNode([file, ...args], { stdio });
   if (status === EXIT_UNREACHABLE || (status !== 0 && !isLinuxX64))

@@ -56,11 +56,10 @@ export function turbo(tasks, options = {}) {
  * Builds packages, and shows the output only where it fails. Does nothing in a process that `npm run check` started: it
  * has built them, and turbo may write files again that another check reads.
  * @param {readonly string[]} [filter]
- * @param {"build" | "build:js"} [task]
  * @returns {boolean} whether they are built
  */
-export const buildPackages = (filter = ["./packages/*"], task = "build") =>
-  process.env["MP_BUILT"] === "1" || turbo([task], { filter, quiet: true });
+export const buildPackages = (filter = ["./packages/*"]) =>
+  process.env["MP_BUILT"] === "1" || turbo(["build"], { filter, quiet: true });
 
 /**
  * Runs one of the workspace's commands (biome, knip, tsc …) from the root.

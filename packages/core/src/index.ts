@@ -126,4 +126,6 @@ export type { TrainingWarning } from "./train/definition/warning.js";
 export { MpError, ERROR_CODES, type ErrorCode } from "@mp/graph";
 
 // Operators, as a namespace
-export * as ops from "@mp/graph/ops";
+import * as ops from "@mp/graph/ops";
+
+export { ops };

@@ -5,6 +5,7 @@ import type { BatchPosition } from "./dataset.js";
 import { invalid } from "./errors.js";
 import { permutation, randomStream } from "./random.js";
 
+/** Options of datasets that make batches. */
 export interface BatchingOptions {
   /** Number of examples in a batch. */
   readonly batch: number;

@@ -5,6 +5,7 @@
 import { type ComputeDType, type Op, opTable } from "@mp/graph";
 import type { Ulp } from "@mp/graph/internal";
 
+/** The largest tolerance of an operator, by the dtype that it computes in. */
 export interface Ceiling extends Readonly<Record<ComputeDType, Ulp>> {
   /**
    * Magnitude below which the ulp no longer shrinks. 0: errors are relative to the result throughout. 1: errors are

@@ -14,6 +14,7 @@ import { type CastLint, lintNodes, lintPlan } from "./lint.js";
 import { type CastOptions, type CastPlan, planCasts } from "./plan.js";
 import type { CastingPolicy } from "./policy.js";
 
+/** A node of a casting plan: the dtype that it computes in, and why. */
 export interface CastExplanation {
   readonly node: string;
   readonly op: Op;

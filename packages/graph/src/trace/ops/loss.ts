@@ -4,6 +4,7 @@ import { checkOptions, type OptionNames } from "../../options.js";
 import { emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 
+/** Options of `softmaxCrossEntropyLoss` and `negativeLogLikelihoodLoss`. */
 export interface LikelihoodOptions {
   /** `mean` (default) divides by the total weight of the labels that are not ignored. */
   readonly reduction?: LossReduction;

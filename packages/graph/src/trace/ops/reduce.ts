@@ -7,6 +7,7 @@ import { asTensor, emit, emitAll } from "../emit.js";
 import type { Tensor } from "../tensor.js";
 import { readAxis } from "./axis.js";
 
+/** Options of reductions. */
 export interface ReduceOptions {
   /** Axes to reduce; negative axes count from the end. Default all. */
   readonly axes?: readonly number[];
