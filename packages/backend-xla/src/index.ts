@@ -2,7 +2,7 @@ import { type Backend, MpError } from "@mp/graph";
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { xlaBackend } from "./backend.js";
 import { DEVICE_FLAGS, deviceOf } from "./flags.js";
-import { type Device, locatePlugin, openClient } from "./library.js";
+import { locatePlugin, openClient } from "./library.js";
 import { expectFlashDevice, xlaManifest } from "./manifest.js";
 import { probeOnce } from "./probe.js";
 import { ProgramCache } from "./program-cache.js";
@@ -12,7 +12,7 @@ export interface XlaOptions {
    * The device that the plugin must be for. Default: the device of the given plugin, or `cuda` if none is given. `cpu`
    * is for tests: ONNX Runtime and OpenVINO are faster there.
    */
-  readonly device?: Device;
+  readonly device?: "cpu" | "cuda";
   /** Absolute path of a PJRT plugin. Default: MP_XLA_PLUGIN, else the plugin that `mp-libxla` installed. */
   readonly plugin?: string;
   /**

@@ -4,14 +4,15 @@ import { invalid } from "@mp/graph/internal";
 import { installCommand, locateInstalled, type ReleaseName } from "@mp/libxla";
 import { Client, loadPlugin, type NamedOptions, unavailable } from "./pjrt/index.js";
 
-/** Devices that users can ask for. */
-export type Device = "cpu" | "cuda";
-
 /**
  * Returns the path of the plugin: the given one, MP_XLA_PLUGIN, or for CUDA the installed plugin.
  * @throws MP_INVALID_ARGUMENT for a path that is not absolute; MP_BACKEND_UNAVAILABLE if there is none
  */
-export function locatePlugin(given: string | undefined, device: Device, env: NodeJS.ProcessEnv): string {
+export function locatePlugin(
+  given: string | undefined,
+  device: "cpu" | "cuda",
+  env: NodeJS.ProcessEnv,
+): string {
   const named = given ?? (env["MP_XLA_PLUGIN"] || undefined);
   const path = named ?? (device === "cuda" ? locateInstalled("cuda13", env) : undefined);
   if (path === undefined)

@@ -1,5 +1,4 @@
-import type { ProgramMemory } from "../pjrt/program-memory.js";
-import type { CompiledProgram } from "../pjrt/topology.js";
+import type { CompiledProgram, ProgramMemory } from "../pjrt/compiled-program.js";
 import { readModule } from "./hlo-module.js";
 import { type Kernel, type ReadKernels, readKernels } from "./kernels.js";
 import type { Product } from "./products.js";

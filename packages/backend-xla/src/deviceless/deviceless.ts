@@ -7,7 +7,7 @@ import { locateCompiler } from "../library.js";
 import { compilerManifest, expectFlashDevice } from "../manifest.js";
 import { writeModule } from "../module.js";
 import { Packing } from "../packing.js";
-import { type Flags, loadPlugin } from "../pjrt/index.js";
+import { loadPlugin } from "../pjrt/index.js";
 import { Topology } from "../pjrt/topology.js";
 import { GPU_TARGETS, type GpuTargetName } from "./gpu-target-table.js";
 import { targetConfig } from "./target-config.js";
@@ -37,7 +37,7 @@ export interface DevicelessOptions {
   /** Number of GPUs that run each program together. Default 1. */
   readonly devices?: number;
   /** XLA flags by name, added to the flags that the backend sets; a flag of the same name is replaced. */
-  readonly flags?: Flags;
+  readonly flags?: Readonly<Record<string, boolean | number | string>>;
 }
 
 const { count, object, oneOf, optional, path, truth } = checks;

@@ -1,11 +1,6 @@
+import type { OptimizedModule } from "./compiled-program.js";
 import type { Plugin } from "./plugin.js";
 import { Struct } from "./struct.js";
-
-/** A module after all compiler passes, in a format that the plugin names. */
-export interface OptimizedModule {
-  readonly bytes: Uint8Array;
-  readonly format: string;
-}
 
 export function optimizedModule(plugin: Plugin, executable: bigint): OptimizedModule {
   const program = new Struct("Program");

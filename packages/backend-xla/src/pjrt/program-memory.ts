@@ -1,13 +1,5 @@
+import type { ProgramMemory } from "./compiled-program.js";
 import type { Plugin } from "./plugin.js";
-
-/** Bytes that a compiled program needs on each device. */
-export interface ProgramMemory {
-  readonly arguments: number;
-  readonly results: number;
-  /** Bytes of the results that take over memory of arguments. */
-  readonly aliased: number;
-  readonly temporary: number;
-}
 
 /** @param executable a compiled program, loaded or not */
 export function readMemory(plugin: Plugin, executable: bigint): ProgramMemory {

@@ -1,13 +1,9 @@
 import { compileArguments, type Flags } from "./compile-options.js";
+import type { CompiledProgram } from "./compiled-program.js";
 import { type NamedOptions, NamedValues } from "./named-values.js";
-import { type OptimizedModule, optimizedModule } from "./optimized-module.js";
+import { optimizedModule } from "./optimized-module.js";
 import type { Plugin } from "./plugin.js";
-import { type ProgramMemory, readMemory } from "./program-memory.js";
-
-export interface CompiledProgram {
-  readonly module: OptimizedModule;
-  readonly memory: ProgramMemory;
-}
+import { readMemory } from "./program-memory.js";
 
 /** Describes devices for which programs can be compiled. The devices need not be present. */
 export class Topology {
