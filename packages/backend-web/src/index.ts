@@ -5,10 +5,11 @@ import type { InferenceSession } from "onnxruntime-web/webgpu";
 import { webBackend } from "./backend.js";
 import { engineToProbe } from "./engine-to-probe.js";
 import { webManifest } from "./manifest.js";
-import { openDevice, type PowerPreference } from "./open-device.js";
+import { openDevice } from "./open-device.js";
 import { type OrtWeb, WebEngine } from "./web-engine.js";
 
-export type { PowerPreference } from "./open-device.js";
+/** Which of the machine's GPUs to request from the browser. */
+export type PowerPreference = "low-power" | "high-performance";
 
 /** Options of `ortWeb`; all may be left out. */
 export interface OrtWebOptions {

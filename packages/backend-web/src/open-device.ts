@@ -1,8 +1,5 @@
 import { MpError } from "@mp/graph";
 
-/** Which of the machine's GPUs to request from the browser. */
-export type PowerPreference = "low-power" | "high-performance";
-
 /** An open GPU device, and who closes it. */
 export interface OpenDevice {
   readonly device: GPUDevice;
@@ -30,7 +27,7 @@ const LIMITS = [
  * Opens a device with all features and limits of the adapter that kernels use.
  * @throws MP_BACKEND_UNAVAILABLE if there is no WebGPU, no adapter, or the adapter gives no device
  */
-export async function openDevice(powerPreference: PowerPreference | undefined): Promise<OpenDevice> {
+export async function openDevice(powerPreference: GPUPowerPreference | undefined): Promise<OpenDevice> {
   const { navigator } = globalThis as { readonly navigator?: { readonly gpu?: GPU } };
   const gpu = navigator?.gpu;
   if (gpu === undefined) {

@@ -1,15 +1,9 @@
 /** Draws figures of a training run as SVG for other pages. */
 import { checks, readOptions, withDefault } from "@mp/graph/internal";
 import { drawing, type Figure, textWidth } from "../figure.js";
+import type { HistoryStep } from "../history-step.js";
 import { html, Markup } from "../html.js";
-import {
-  gradientFigure,
-  type History,
-  type HistoryStep,
-  lossFigure,
-  MOST_RUNS,
-  scaleFigure,
-} from "../plots/history.js";
+import { gradientFigure, type History, lossFigure, MOST_RUNS, scaleFigure } from "../plots/history.js";
 import { fonts, palettes } from "../style.js";
 
 const FIGURES = { loss: lossFigure, scale: scaleFigure, gradients: gradientFigure };

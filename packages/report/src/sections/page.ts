@@ -1,17 +1,11 @@
 import type { PrecisionReport } from "@mp/core";
 import { checks, type OptionTable, type OptionValues, readOptions, withDefault } from "@mp/graph/internal";
 import { figure } from "../figure.js";
+import type { HistoryStep } from "../history-step.js";
 import { html, Markup } from "../html.js";
 import { layerNames, withLayerNames } from "../layer-names.js";
 import { valueCount } from "../layers.js";
-import {
-  gradientFigure,
-  type HistoryStep,
-  lossFigure,
-  MOST_RUNS,
-  scaleFigure,
-  weightFigure,
-} from "../plots/history.js";
+import { gradientFigure, lossFigure, MOST_RUNS, scaleFigure, weightFigure } from "../plots/history.js";
 import { memoryFigure } from "../plots/memory.js";
 import { style } from "../style.js";
 import { castSection } from "./casts.js";

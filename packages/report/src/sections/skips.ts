@@ -1,9 +1,9 @@
 import type { Diagnosis } from "@mp/core";
+import type { HistoryStep } from "../history-step.js";
 import { html, type Markup } from "../html.js";
 import type { NameOf } from "../layer-names.js";
 import { layerName } from "../layers.js";
 import { count, scaleText } from "../numbers.js";
-import type { HistoryStep } from "../plots/history.js";
 import { lineName } from "./casts.js";
 import { foldable } from "./foldable.js";
 import { type Column, table } from "./table.js";
