@@ -54,11 +54,13 @@ export function autocast<A extends readonly unknown[], R>(
     const opened = openedTo(builder, traced, ({ dtype }) => isComputeFloat(dtype));
     const expanded = recipe?.pass.expandedFor(opened.graph, recipe);
     const region = expanded === undefined ? opened : { ...opened, graph: expanded };
-    options.report?.(explainCasts(region.graph, policy, options));
+    const scaled = recipe?.pass.encodesByInput(region, encodes);
+    options.report?.(explainCasts(region.graph, policy, { ...options, scaled }));
     const graph = withBodies(dropIdleCasts)(autocastGraph(region.graph, policy, options));
     const cast = { ...region, graph };
     const quantized = recipe?.pass.quantizeProducts(cast, { recipe, key, encodes }) ?? cast;
-    const settled = inlineTraced(quantized, [], ({ castSettled = "policy", ...origin }) => ({
+    const own = recipe === undefined ? "policy" : "recipe";
+    const settled = inlineTraced(quantized, [], ({ castSettled = own, ...origin }) => ({
       ...origin,
       castSettled,
     }));

@@ -4,7 +4,7 @@
 
 import { type AnyNode, consumers, type DType, type Graph, isNode, type Op, type Value } from "@mp/graph";
 import { stableHash } from "@mp/graph/internal";
-import type { ProductDecision, ProductPlan } from "../quantize/plan-products.js";
+import type { EncodesByInput, ProductDecision, ProductPlan } from "../quantize/plan-products.js";
 import type { Recipe } from "../quantize/recipe.js";
 import type { OperandRole } from "../quantize/recipe-facts.js";
 import type { OperandStatistics } from "../quantize/statistics.js";
@@ -61,11 +61,15 @@ export interface CastReport {
  * Explains what `autocastGraph` would do, including constants that would be an error. @throws MP_UNSUPPORTED as
  * `autocastGraph`
  */
-export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): CastReport {
+export function explainCasts(
+  graph: Graph,
+  policy: CastingPolicy,
+  options: CastOptions & { readonly scaled?: EncodesByInput | undefined } = {},
+): CastReport {
   const plan = planCasts(graph, policy, options);
   const { casts, bodies } = applyCasts(plan);
-  const { recipe } = options;
-  const products = recipe?.pass.planProducts(graph, recipe);
+  const { recipe, scaled } = options;
+  const products = recipe?.pass.planProducts(graph, recipe, scaled);
   const nodes = explanations({ plan, bodies, products }, "");
   const text = String(policy);
   const facts = nodes.map(({ line: _line, label: _label, ...rest }) => rest);
@@ -128,31 +132,20 @@ function explanations(facts: Explained, within: string): readonly CastExplanatio
         dtype,
         rule,
         ...(because === undefined ? {} : { because }),
-        ...(product === undefined
-          ? {}
-          : { quantized: quantizedAs(product, plan.options.recipe, within !== "") }),
+        ...(product === undefined ? {} : { quantized: quantizedAs(product, plan.options.recipe) }),
       },
       ...(body === undefined ? [] : explanations({ ...facts, plan: body }, `${name}/`)),
     ];
   });
 }
 
-function quantizedAs(
-  { roles, because, weight }: ProductDecision,
-  recipe: Recipe | undefined,
-  isInLoop: boolean,
-): QuantizedProduct {
-  const current = isInLoop
-    ? "current scaling in a loop"
-    : "current scaling, as the weight is no parameter of two or more axes";
-  const hasHistory = weight !== undefined && weight.shape.length > 1 && !isInLoop;
-  const isCurrent = recipe?.scaling !== undefined && roles !== undefined && !hasHistory;
+function quantizedAs({ roles, because }: ProductDecision, recipe: Recipe | undefined): QuantizedProduct {
   const operands = roles === undefined ? [] : [...roles, "gradient" as const];
   return {
     operands: operands.flatMap((role) =>
       recipe === undefined ? [] : { role, rule: recipe.pass.formatRule(recipe.rules[role]) },
     ),
-    because: isCurrent ? `${because}, ${current}` : because,
+    because,
   };
 }
 

@@ -163,6 +163,7 @@ function rulingOn(
 
 const SETTLED_RULE: Readonly<Record<NonNullable<Origin["castSettled"]>, CastRule>> = {
   policy: "inner policy",
+  recipe: "inner policy",
   draw: "random draw",
 };
 

@@ -9,7 +9,7 @@ import {
 } from "@mp/graph/internal";
 import { type DelayedScaling, delayedScaling } from "./delayed-scaling.js";
 import { expandedFor, planProducts } from "./plan-products.js";
-import { quantizeProducts } from "./quantize-products.js";
+import { encodesByInput, quantizeProducts } from "./quantize-products.js";
 import type { Recipe, RecipePass } from "./recipe.js";
 import { OPERAND_ROLES } from "./recipe-facts.js";
 import { formatRule, type QuantizationRule, readRule } from "./rule.js";
@@ -44,8 +44,9 @@ export interface RecipeOptions extends PlaceOptions {
   readonly hadamard?: boolean;
   /**
    * Computes scales from the magnitudes of earlier steps. Needs tensor scaling with f32 scales. By default, a scale
-   * follows from the tensor itself. So it does always in loops, in `predict`, and for weights other than a trained
-   * parameter of two or more axes, at most moved and cast; only there the `epsilon` of a rule counts.
+   * follows from the tensor itself. So it does always in loops, in `predict`, for products that get no gradient of the
+   * loss, and for weights other than a trained parameter of two or more axes, at most moved and cast; only there the
+   * `epsilon` of a rule counts.
    */
   readonly scaling?: DelayedScaling;
 }
@@ -76,6 +77,7 @@ const RECIPE = {
 
 const pass: RecipePass = {
   expandedFor,
+  encodesByInput,
   planProducts,
   quantizeProducts,
   formatRule,

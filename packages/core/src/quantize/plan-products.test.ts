@@ -1,7 +1,18 @@
-import { type HostTensor, key, scope, type Tensor, tensor, traceInto, valueAndGrad } from "@mp/graph";
+import {
+  customGradient,
+  type HostTensor,
+  key,
+  ones,
+  scope,
+  type Tensor,
+  tensor,
+  traceInto,
+  valueAndGrad,
+} from "@mp/graph";
 import {
   add,
   concat,
+  constant,
   conv,
   einsum,
   gather,
@@ -14,6 +25,7 @@ import {
   scan,
   slice,
   softmax,
+  stopGradient,
   tanh,
   transpose,
 } from "@mp/graph/ops";
@@ -36,7 +48,13 @@ type Weights = Readonly<Record<string, readonly number[]>>;
 type Layers = (x: Tensor, weights: Readonly<Record<string, Tensor>>) => Tensor;
 
 /** The decisions on a model's products, each by scope and operator. */
-function explain(weights: Weights, x: HostTensor, model: Layers, precision: Precision): CastReport {
+function explain(
+  weights: Weights,
+  x: HostTensor,
+  model: Layers,
+  precision: Precision,
+  trained: readonly string[] | null = Object.keys(weights),
+): CastReport {
   const reports: CastReport[] = [];
   const names = Object.keys(weights);
   traceInto(
@@ -52,7 +70,12 @@ function explain(weights: Weights, x: HostTensor, model: Layers, precision: Prec
       autocast(
         () => model(data as Tensor, Object.fromEntries(names.map((name, at) => [name, given[at] as Tensor]))),
         float32Policy,
-        { recipe: precision.recipe, key: key(1), report: (report) => reports.push(report) },
+        {
+          recipe: precision.recipe,
+          key: key(1),
+          report: (report) => reports.push(report),
+          encodes: trained?.map((name) => [given[names.indexOf(name)] as Tensor, constant(ones([3]))]),
+        },
       )(),
   );
   return reports[0] as CastReport;
@@ -87,6 +110,7 @@ const pictures: Layers = (input, { a, b, c }) => {
   const second = scope("body", () => relu(conv(first, b as Tensor)));
   return scope("head", () => matMul(reshape(second, [2, -1]), c as Tensor));
 };
+const delayed = float8({ scaling: delayedScaling(), scopes: { "": true } });
 const kernels = { a: [3, 2, 3, 3], b: [3, 3, 3, 3], c: [12, 2] };
 const picture = wave([2, 2, 6, 6], 0.3);
 
@@ -215,10 +239,60 @@ describe("a recipe", () => {
         ' MatMul: input weight gradient; scope ""',
       ],
     ],
+    [
+      "leaves what an inner recipe decides, which knows no earlier steps",
+      (input, { a, b }) =>
+        matMul(autocast(matMul, float32Policy, { recipe: delayed.recipe })(input, a as Tensor), b as Tensor),
+      square,
+      x,
+      delayed,
+      [
+        " MatMul: ; an inner recipe decides, without delayed scaling",
+        ' MatMul: input weight gradient; scope ""',
+      ],
+    ],
+    [
+      "scales by the tensor itself where no gradient brings the magnitude",
+      (input, { a, b, c, d }) => {
+        const teacher = scope("stopped", () => stopGradient(matMul(input, a as Tensor)));
+        const own = customGradient(
+          (h: Tensor, w: Tensor) =>
+            mul(
+              scope("inside", () => matMul(h, w)),
+              2,
+            ),
+          ({ inputs: [h, w] }, g) => [
+            scope("rule", () => matMul(g, transpose(w, [1, 0]))),
+            matMul(transpose(h, [1, 0]), g),
+          ],
+        );
+        const before = scope("before", () => matMul(teacher, b as Tensor));
+        return scope("after", () => matMul(own(before, c as Tensor), d as Tensor));
+      },
+      square,
+      x,
+      delayed,
+      [
+        'stopped MatMul: input weight gradient; scope "", current scaling, as no gradient reaches the product',
+        'before MatMul: input weight gradient; scope ""',
+        'after/inside MatMul: input weight gradient; scope "", current scaling, as no gradient reaches the product',
+        'after MatMul: input weight gradient; scope ""',
+      ],
+    ],
   ])("%s", (_title, model, weights, data, precision, wanted) => {
     const report = explain(weights, data, model, precision);
     expect(decisions(report)).toEqual(wanted);
     for (const line of wanted) expect(formatCastReport(report)).toContain(line.split("; ")[1]);
+  });
+
+  it("scales by the tensor itself where the weight is frozen, or the trace is not a run's", () => {
+    const model: Layers = (input, { a, b }) => matMul(matMul(input, a as Tensor), b as Tensor);
+    const of = (trained: readonly string[] | null) =>
+      decisions(explain({ a: [8, 8], b: [8, 8] }, x, model, delayed, trained));
+    const first = ' MatMul: input weight gradient; scope ""';
+    expect(of(["a"])).toEqual([first, `${first}, current scaling, as the weight is frozen`]);
+    const noRun = `${first}, current scaling, as only the recipe of a run has a history`;
+    expect(of(null)).toEqual([noRun, noRun]);
   });
 
   it("that takes no product is warned of, and so is a scope that is not there", () => {

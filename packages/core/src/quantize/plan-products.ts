@@ -9,20 +9,24 @@ import {
   type Op,
   opTable,
   PRODUCT_OPS,
+  type Tensor,
   type Value,
 } from "@mp/graph";
-import { isWithin } from "@mp/graph/internal";
+import { isWithin, reachedValues } from "@mp/graph/internal";
 import type { OperandRole, RecipeFacts } from "./recipe-facts.js";
 
 /** The decision on a product: the roles of its first two operands if it is quantized, and the reason. */
 export interface ProductDecision {
   readonly roles: readonly [OperandRole, OperandRole] | undefined;
   readonly because: string;
-  /** The graph's parameter, if the weight is one, at most moved and cast. */
-  readonly weight?: Value;
+  /** With delayed scaling, what input, weight and gradient are multiplied by: f32 [3]. */
+  readonly encodes?: Tensor | undefined;
 }
 
 export type ProductPlan = ReadonlyMap<AnyNode, ProductDecision>;
+
+/** The factors of a run's step, by the graph's inputs. */
+export type EncodesByInput = ReadonlyMap<Value, Tensor>;
 
 /** Sources that a value is computed from: parameters, data, or both. */
 interface Sources {
@@ -73,13 +77,20 @@ function findSources(
 
 /**
  * Decides on every product of a graph and of the bodies of its loops.
+ * @param encodes what a run's step has for delayed scaling; undefined outside of one
  * @param given what the graph's inputs are computed from, if it is the body of a loop
  */
-export function planProducts(graph: Graph, recipe: RecipeFacts, given?: readonly Sources[]): ProductPlan {
+export function planProducts(
+  graph: Graph,
+  recipe: RecipeFacts,
+  encodes?: EncodesByInput,
+  given?: readonly Sources[],
+): ProductPlan {
   const plan = new Map<AnyNode, ProductDecision>();
   const of = findSources(graph, given);
   // Values from which a product with a weight is computed. What a loop's body returns may reach its own products.
   const read = new Set<Value>(given === undefined ? [] : graph.outputs.map(({ value }) => value));
+  const reached = reachedValues(graph, graph.outputs[0]?.value);
   for (const node of graph.nodes.toReversed()) {
     const isLast = !node.outputs.some((value) => read.has(value));
     let isRead = !isLast;
@@ -88,20 +99,41 @@ export function planProducts(graph: Graph, recipe: RecipeFacts, given?: readonly
       const sources = node.inputs.slice(0, 2).map(of);
       const [weight, ...others] = sources.flatMap(({ parameter }) => parameter ?? []);
       const decision = decide(node, recipe, sources, isLast);
-      plan.set(node, weight === undefined || others.length > 0 ? decision : { ...decision, weight });
+      const isReached = node.outputs.some((value) => reached.has(value));
+      const current =
+        given === undefined
+          ? whyCurrent(others.length > 0 ? undefined : weight, isReached, encodes)
+          : " in a loop";
+      if (recipe.scaling === undefined || decision.roles === undefined) plan.set(node, decision);
+      else if (current === undefined)
+        plan.set(node, { ...decision, encodes: weight && encodes?.get(weight) });
+      else plan.set(node, { ...decision, because: `${decision.because}, current scaling${current}` });
       isRead ||= sources.some(isWeight);
     }
     if (isNode(node, "Scan")) {
       const { body, carries } = node.attributes;
       // A carry depends on the parameters from the second step on.
       const inner = node.inputs.map((value, index) => (index < carries ? BOTH : join([of(value)])));
-      const ofBody = planProducts(body, recipe, inner);
+      const ofBody = planProducts(body, recipe, encodes, inner);
       for (const [at, decision] of ofBody) plan.set(at, decision);
       isRead ||= body.nodes.some((each) => ofBody.get(each)?.roles);
     }
     if (isRead) for (const value of node.inputs) read.add(value);
   }
   return plan;
+}
+
+/** Why a product outside of loops has current scaling instead of delayed scaling; undefined if it has not. */
+function whyCurrent(
+  weight: Value | undefined,
+  isReached: boolean,
+  encodes: EncodesByInput | undefined,
+): string | undefined {
+  if (weight === undefined || weight.shape.length < 2)
+    return ", as the weight is no parameter of two or more axes";
+  if (encodes === undefined) return ", as only the recipe of a run has a history";
+  if (!encodes.has(weight)) return ", as the weight is frozen";
+  return isReached ? undefined : ", as no gradient reaches the product";
 }
 
 const NO_WEIGHT = "no operand is a weight";
@@ -113,7 +145,9 @@ function decide(
   isLast: boolean,
 ): ProductDecision {
   const out = (because: string): ProductDecision => ({ roles: undefined, because });
-  if (node.origin.castSettled !== undefined) return out("an inner policy decides");
+  const { castSettled } = node.origin;
+  if (castSettled === "recipe") return out("an inner recipe decides, without delayed scaling");
+  if (castSettled !== undefined) return out("an inner policy decides");
   const [a = NONE, b = NONE] = sources;
   const roles = [a, b].map((each): OperandRole => (isWeight(each) ? "weight" : "input"));
   const scopes = Object.keys(recipe.scopes).filter((path) => isWithin(node.origin.scope, path));

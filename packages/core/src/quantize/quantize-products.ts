@@ -1,6 +1,6 @@
-import { type AnyNode, type Graph, isNode, type Key, Tensor, traceInto, type Value } from "@mp/graph";
+import { type AnyNode, type Graph, isNode, type Key, Tensor, traceInto } from "@mp/graph";
 import { currentBuilder, inlineReplacing, type TracedGraph, withoutLines } from "@mp/graph/internal";
-import { type ProductPlan, planProducts } from "./plan-products.js";
+import { type EncodesByInput, type ProductPlan, planProducts } from "./plan-products.js";
 import { type ObserveOperand, type Quantization, quantizedProduct } from "./quantized-product.js";
 import type { RecipeFacts } from "./recipe-facts.js";
 
@@ -12,6 +12,24 @@ export interface RecipeContext {
   readonly encodes?: readonly (readonly [parameter: Tensor, encodes: Tensor])[] | undefined;
 }
 
+/** The factors of delayed scaling by the inputs of a traced function that are parameters of the enclosing trace. */
+export function encodesByInput(
+  { graph, captured }: TracedGraph<unknown>,
+  encodes: RecipeContext["encodes"],
+): EncodesByInput | undefined {
+  const own = graph.inputs.length - captured.length;
+  return (
+    encodes &&
+    new Map(
+      encodes.flatMap(([parameter, factors]) => {
+        const at = captured.indexOf(Tensor.valueIn(parameter, currentBuilder("recipe"), "recipe"));
+        const input = graph.inputs[own + at];
+        return at < 0 || input === undefined ? [] : [[input.value, factors] as const];
+      }),
+    )
+  );
+}
+
 /**
  * Replaces the products of a traced function, also in bodies of loops, by products of quantized operands with gradients
  * of their own. Apply it after casts are decided and before differentiation.
@@ -21,18 +39,10 @@ export function quantizeProducts<R>(
   { recipe, key, encodes }: RecipeContext & { readonly recipe: RecipeFacts },
   observe?: ObserveOperand,
 ): TracedGraph<R> {
-  const plan = planProducts(traced.graph, recipe);
-  const own = traced.graph.inputs.length - traced.captured.length;
-  /** The `encodes` of a weight that is a parameter of the enclosing trace. */
-  const encodesOf = (weight: Value | undefined): Tensor | undefined => {
-    const at = traced.graph.inputs.findIndex(({ value }) => value === weight) - own;
-    const parameter = traced.captured[at];
-    return encodes?.find(([of]) => Tensor.valueIn(of, currentBuilder("recipe"), "recipe") === parameter)?.[1];
-  };
-  const known = new Map([...plan].map(([node, { weight }]) => [node, encodesOf(weight)]));
+  const plan = planProducts(traced.graph, recipe, encodesByInput(traced, encodes));
   let products = 0;
   const quantizationOf = (node: AnyNode): Quantization => {
-    return { recipe, key, encodes: known.get(node), observe, product: products++ };
+    return { recipe, key, encodes: plan.get(node)?.encodes, observe, product: products++ };
   };
   const { graph, captured } = withoutLines(() => replaceProducts(traced.graph, plan, quantizationOf));
   return { ...traced, graph, captured: [...traced.captured, ...captured] };

@@ -1,6 +1,6 @@
 import { type Check, checks } from "@mp/graph/internal";
 import type { expandedFor, planProducts } from "./plan-products.js";
-import type { quantizeProducts } from "./quantize-products.js";
+import type { encodesByInput, quantizeProducts } from "./quantize-products.js";
 import type { RecipeFacts } from "./recipe-facts.js";
 import type { formatRule } from "./rule.js";
 import type { initialScaling, nextScaling } from "./scaling-state.js";
@@ -13,6 +13,7 @@ export interface Recipe extends RecipeFacts {
 /** The functions that apply a recipe: programs without one are bundled without them. */
 export interface RecipePass {
   readonly expandedFor: typeof expandedFor;
+  readonly encodesByInput: typeof encodesByInput;
   readonly planProducts: typeof planProducts;
   readonly quantizeProducts: typeof quantizeProducts;
   readonly formatRule: typeof formatRule;

@@ -1,6 +1,18 @@
 /** Training with quantized products: their results and gradients by hand, in layers of every kind, and what a run learns. */
 import { type HostTensor, type Tensor, tensor, valueAndGrad } from "@mp/graph";
-import { add, gemm, matMul, mul, reduceMean, reduceSum, reshape, sub, tanh, transpose } from "@mp/graph/ops";
+import {
+  add,
+  gemm,
+  matMul,
+  mul,
+  reduceMean,
+  reduceSum,
+  reshape,
+  stopGradient,
+  sub,
+  tanh,
+  transpose,
+} from "@mp/graph/ops";
 import { reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { inProcessRanks } from "../../../conformance/src/in-process-ranks.js";
@@ -388,6 +400,31 @@ describe("delayed scaling", () => {
     };
     const [once, twice] = [await uses(false), await uses(true)];
     expect(twice).toEqual([Math.fround(3 * (once[0] as number)), once[1], once[2]]);
+  });
+
+  it("scales by the tensor itself where no gradient brings the magnitude, and evaluate does as well", async () => {
+    const lossOf = async (own: Precision) => {
+      const backend = await reference();
+      const run = await trainer({
+        backend,
+        params: { w: wave([6, 6], 0.7), v: wave([6, 6], 0.3) },
+        loss: ({ w, v }, { x }: { readonly x: Tensor }) =>
+          reduceMean(mul(matMul(x, v), stopGradient(matMul(mul(x, 5000), w)))),
+        optimizer: adam({ learningRate: 0.001 }),
+        precision: own,
+        onWarning: () => undefined,
+      });
+      const given = { x: batch.x };
+      const { loss: evaluated } = await run.evaluate(given);
+      const { loss } = await run.step(given);
+      expect(scalingIn(await run.saveBytes())["recipe/scale/w"] ?? [1, 1, 1]).toEqual([1, 1, 1]);
+      await run.dispose();
+      await backend.dispose();
+      return [loss, evaluated] as const;
+    };
+    const [[got, evaluated], [want]] = [await lossOf(precision), await lossOf(float32())];
+    expect(evaluated).toBe(got);
+    expect(Math.abs(got / want - 1)).toBeLessThan(0.1);
   });
 
   it("takes the maximum over ranks, and keeps its state if one rank overflows", async () => {

@@ -21,7 +21,7 @@ export { dtypeHint, longNames } from "../dtype.js";
 export { dtypeMismatch, invalid, shapeMismatch } from "../errors.js";
 export { fileRemedy } from "../file-remedy.js";
 export type { UnreachedLeaves } from "../gradient/grad.js";
-export type { GradientCut } from "../gradient/gradient-cuts.js";
+export { type GradientCut, reachedValues } from "../gradient/gradient-cuts.js";
 export { operatorGradients } from "../gradient/operator-gradients.js";
 export { addsUp } from "../graph/adding-ops.js";
 // Graphs: copies, bodies of loops, categories of operators

@@ -49,6 +49,21 @@ export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Va
   return active;
 }
 
+/** Values that get a gradient if `loss` does: the path back to them passes no op whose gradient is zero. */
+export function reachedValues(graph: Graph, loss: Value | undefined): ReadonlySet<Value> {
+  const reached = new Set(loss && [loss]);
+  for (const node of graph.nodes.toReversed()) {
+    const { custom } = node.origin;
+    const results = customResults(node);
+    if (!results.some((result) => reached.has(result)) || "zero" in gradientRow(node)) continue;
+    // A custom rule passes the gradient by the function, to its inputs.
+    if (custom !== undefined) for (const result of results) reached.delete(result);
+    const inputs = custom ? node.inputs.slice(custom.results, custom.results + custom.inputs) : node.inputs;
+    for (const input of inputs) if (isFloat(input.dtype)) reached.add(input);
+  }
+  return reached;
+}
+
 /** The nodes between `wrt` and the loss that stop gradients. */
 export function gradientCuts(graph: Graph, loss: Value, wrt: Iterable<Value>): readonly GradientCut[] {
   const active = activeValues(graph, wrt);

@@ -294,10 +294,10 @@ export interface Origin {
   /** Number of the `remat` segment, whose values are recomputed in the backward pass instead of being kept. */
   readonly segment?: number;
   /**
-   * The reason why no policy changes this node's dtypes: an inner policy decided them, or the node makes random
-   * numbers.
+   * The reason why no policy changes this node's dtypes: an inner policy decided them, perhaps with a recipe, or the
+   * node makes random numbers.
    */
-  readonly castSettled?: "policy" | "draw";
+  readonly castSettled?: "policy" | "recipe" | "draw";
   /** No gradient flows through the node; set by `stopGradient`. */
   readonly stopsGradient?: true;
   /** The node belongs to a mean whose terms have unequal weights, as where some labels are ignored. */
