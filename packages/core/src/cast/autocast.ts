@@ -59,12 +59,11 @@ export function autocast<A extends readonly unknown[], R>(
     const graph = withBodies(dropIdleCasts)(autocastGraph(region.graph, policy, options));
     const cast = { ...region, graph };
     const quantized = recipe?.pass.quantizeProducts(cast, { recipe, key, encodes }) ?? cast;
-    const own = recipe === undefined ? "policy" : "recipe";
-    const settled = inlineTraced(quantized, [], ({ castSettled = own, ...origin }) => ({
+    const settledBy = recipe === undefined ? "policy" : "recipe";
+    return inlineTraced(quantized, [], ({ castSettled = settledBy, ...origin }) => ({
       ...origin,
       castSettled,
-    }));
-    return settled as R;
+    })) as R;
   };
 }
 

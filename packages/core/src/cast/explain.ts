@@ -122,6 +122,7 @@ function explanations(facts: Explained, within: string): readonly CastExplanatio
     const { dtype = outputDType(plan, node, readers), rule, because } = decision;
     const body = bodies.get(node) ?? (products === undefined ? undefined : loopPlan(node, plan));
     const product = products?.get(node);
+    const { recipe } = plan.options;
     return [
       {
         node: name,
@@ -132,21 +133,16 @@ function explanations(facts: Explained, within: string): readonly CastExplanatio
         dtype,
         rule,
         ...(because === undefined ? {} : { because }),
-        ...(product === undefined ? {} : { quantized: quantizedAs(product, plan.options.recipe) }),
+        ...(product && recipe ? { quantized: quantizedAs(product, recipe) } : {}),
       },
       ...(body === undefined ? [] : explanations({ ...facts, plan: body }, `${name}/`)),
     ];
   });
 }
 
-function quantizedAs({ roles, because }: ProductDecision, recipe: Recipe | undefined): QuantizedProduct {
+function quantizedAs({ roles, because }: ProductDecision, { pass, rules }: Recipe): QuantizedProduct {
   const operands = roles === undefined ? [] : [...roles, "gradient" as const];
-  return {
-    operands: operands.flatMap((role) =>
-      recipe === undefined ? [] : { role, rule: recipe.pass.formatRule(recipe.rules[role]) },
-    ),
-    because,
-  };
+  return { operands: operands.map((role) => ({ role, rule: pass.formatRule(rules[role]) })), because };
 }
 
 /** A constant gets the dtype of its first reader; every other node keeps the dtype it was written with. */

@@ -8,12 +8,10 @@ import {
   withDefault,
 } from "@mp/graph/internal";
 import { type DelayedScaling, delayedScaling } from "./delayed-scaling.js";
-import { expandedFor, planProducts } from "./plan-products.js";
-import { encodesByInput, quantizeProducts } from "./quantize-products.js";
-import type { Recipe, RecipePass } from "./recipe.js";
+import type { Recipe } from "./recipe.js";
 import { OPERAND_ROLES } from "./recipe-facts.js";
-import { formatRule, type QuantizationRule, readRule } from "./rule.js";
-import { initialScaling, nextScaling } from "./scaling-state.js";
+import * as pass from "./recipe-pass.js";
+import { type QuantizationRule, readRule } from "./rule.js";
 
 /** Choice of the products that a recipe quantizes. */
 export interface PlaceOptions {
@@ -43,9 +41,8 @@ export interface RecipeOptions extends PlaceOptions {
    */
   readonly hadamard?: boolean;
   /**
-   * Computes scales from the magnitudes of earlier steps. Needs tensor scaling with f32 scales. By default, a scale
-   * follows from the tensor itself. So it does always in loops, in `predict`, for products that get no gradient of the
-   * loss, and for weights other than a trained parameter of two or more axes, at most moved and cast; only there the
+   * Makes scales from the magnitudes of earlier steps; needs tensor scaling with f32 scales. By default, and always
+   * where `explain` names current scaling, such as in loops, a scale follows from the tensor itself; only there the
    * `epsilon` of a rule counts.
    */
   readonly scaling?: DelayedScaling;
@@ -75,28 +72,11 @@ const RECIPE = {
   ...PLACES,
 } satisfies OptionTable<RecipeOptions>;
 
-const pass: RecipePass = {
-  expandedFor,
-  encodesByInput,
-  planProducts,
-  quantizeProducts,
-  formatRule,
-  initialScaling,
-  nextScaling,
-};
-
 /** Makes a recipe of your own. @throws MP_INVALID_ARGUMENT for unknown or unfit options */
 export function recipe(options: RecipeOptions): Recipe {
-  const {
-    name,
-    hadamard,
-    products,
-    scopes,
-    scaling: delay,
-    ...given
-  } = readOptions("recipe", options, RECIPE, {
-    example: '{ name: "mine", input: { format: "f8e4m3" }, … }',
-  });
+  const example = '{ name: "mine", input: { format: "f8e4m3" }, … }';
+  const read = readOptions("recipe", options, RECIPE, { example });
+  const { name, hadamard, products, scopes, scaling: delay, ...given } = read;
   const rules = Object.fromEntries(
     OPERAND_ROLES.map((role) => [role, readRule(`recipe: ${role}`, given[role])]),
   ) as Recipe["rules"];

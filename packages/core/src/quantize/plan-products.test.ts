@@ -211,8 +211,8 @@ describe("a recipe", () => {
       float8({ scaling: delayedScaling(), scopes: { out: true } }),
       [
         "sum MatMul: ; first layer",
-        "sum MatMul: input weight gradient; float8_delayed, current scaling, as the weight is no parameter of two or more axes",
-        "loop MatMul: input weight gradient; float8_delayed, current scaling in a loop",
+        "sum MatMul: input weight gradient; float8_delayed, current scaling, as the weight is no parameter of two or more axes outside of loops",
+        "loop MatMul: input weight gradient; float8_delayed, current scaling, as the weight is no parameter of two or more axes outside of loops",
         "out MatMul: input weight gradient; scope out",
       ],
     ],
@@ -224,7 +224,7 @@ describe("a recipe", () => {
       float8({ scaling: delayedScaling(), scopes: { "": true } }),
       [
         ' MatMul: input weight gradient; scope ""',
-        ' MatMul: input weight gradient; scope "", current scaling, as the weight is no parameter of two or more axes',
+        ' MatMul: input weight gradient; scope "", current scaling, as the weight is no parameter of two or more axes outside of loops',
       ],
     ],
     [

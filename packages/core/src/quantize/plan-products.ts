@@ -99,15 +99,10 @@ export function planProducts(
       const sources = node.inputs.slice(0, 2).map(of);
       const [weight, ...others] = sources.flatMap(({ parameter }) => parameter ?? []);
       const decision = decide(node, recipe, sources, isLast);
+      const own = others.length > 0 ? undefined : weight;
       const isReached = node.outputs.some((value) => reached.has(value));
-      const current =
-        given === undefined
-          ? whyCurrent(others.length > 0 ? undefined : weight, isReached, encodes)
-          : " in a loop";
-      if (recipe.scaling === undefined || decision.roles === undefined) plan.set(node, decision);
-      else if (current === undefined)
-        plan.set(node, { ...decision, encodes: weight && encodes?.get(weight) });
-      else plan.set(node, { ...decision, because: `${decision.because}, current scaling${current}` });
+      const isDelayed = recipe.scaling !== undefined && decision.roles !== undefined;
+      plan.set(node, isDelayed ? withHistory(decision, own, encodes, isReached) : decision);
       isRead ||= sources.some(isWeight);
     }
     if (isNode(node, "Scan")) {
@@ -123,17 +118,23 @@ export function planProducts(
   return plan;
 }
 
-/** Why a product outside of loops has current scaling instead of delayed scaling; undefined if it has not. */
-function whyCurrent(
+/** Adds the factors of earlier steps to a decision, or says why the product has current scaling. */
+function withHistory(
+  decision: ProductDecision,
   weight: Value | undefined,
-  isReached: boolean,
   encodes: EncodesByInput | undefined,
-): string | undefined {
+  isReached: boolean,
+): ProductDecision {
+  const current = (why: string): ProductDecision => {
+    return { ...decision, because: `${decision.because}, current scaling, as ${why}` };
+  };
   if (weight === undefined || weight.shape.length < 2)
-    return ", as the weight is no parameter of two or more axes";
-  if (encodes === undefined) return ", as only the recipe of a run has a history";
-  if (!encodes.has(weight)) return ", as the weight is frozen";
-  return isReached ? undefined : ", as no gradient reaches the product";
+    return current("the weight is no parameter of two or more axes outside of loops");
+  if (encodes === undefined) return current("only the recipe of a run has a history");
+  if (!encodes.has(weight)) return current("the weight is frozen");
+  return isReached
+    ? { ...decision, encodes: encodes.get(weight) }
+    : current("no gradient reaches the product");
 }
 
 const NO_WEIGHT = "no operand is a weight";

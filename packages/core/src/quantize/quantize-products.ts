@@ -17,17 +17,12 @@ export function encodesByInput(
   { graph, captured }: TracedGraph<unknown>,
   encodes: RecipeContext["encodes"],
 ): EncodesByInput | undefined {
-  const own = graph.inputs.length - captured.length;
-  return (
-    encodes &&
-    new Map(
-      encodes.flatMap(([parameter, factors]) => {
-        const at = captured.indexOf(Tensor.valueIn(parameter, currentBuilder("recipe"), "recipe"));
-        const input = graph.inputs[own + at];
-        return at < 0 || input === undefined ? [] : [[input.value, factors] as const];
-      }),
-    )
-  );
+  const pairs = encodes?.flatMap(([parameter, factors]) => {
+    const at = captured.indexOf(Tensor.valueIn(parameter, currentBuilder("recipe"), "recipe"));
+    const input = graph.inputs.slice(-captured.length)[at];
+    return input === undefined ? [] : [[input.value, factors] as const];
+  });
+  return pairs && new Map(pairs);
 }
 
 /**

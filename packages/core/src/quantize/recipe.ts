@@ -1,24 +1,10 @@
 import { type Check, checks } from "@mp/graph/internal";
-import type { expandedFor, planProducts } from "./plan-products.js";
-import type { encodesByInput, quantizeProducts } from "./quantize-products.js";
 import type { RecipeFacts } from "./recipe-facts.js";
-import type { formatRule } from "./rule.js";
-import type { initialScaling, nextScaling } from "./scaling-state.js";
+import type * as recipePass from "./recipe-pass.js";
 
 /** A recipe with all defaults filled in: the part `recipe` of a precision. */
 export interface Recipe extends RecipeFacts {
-  readonly pass: RecipePass;
-}
-
-/** The functions that apply a recipe: programs without one are bundled without them. */
-export interface RecipePass {
-  readonly expandedFor: typeof expandedFor;
-  readonly encodesByInput: typeof encodesByInput;
-  readonly planProducts: typeof planProducts;
-  readonly quantizeProducts: typeof quantizeProducts;
-  readonly formatRule: typeof formatRule;
-  readonly initialScaling: typeof initialScaling;
-  readonly nextScaling: typeof nextScaling;
+  readonly pass: typeof recipePass;
 }
 
 /** Whether a value is a recipe. A copy by JSON is not: it has lost the functions. */

@@ -29,6 +29,8 @@ import type { ReadRule } from "./rule.js";
 export interface OperandStatistics {
   /** The largest finite magnitude before scaling. */
   readonly amax: number;
+  /** Whether all numbers are finite; whatever shares a scale with one that is not becomes NaN. */
+  readonly allFinite: boolean;
   /** The share that is flushed to 0. */
   readonly underflows: number;
   /** The share that would round to more than the format's largest number, and is saturated. */
@@ -53,17 +55,18 @@ const observe: ObserveOperand = (made, measures, rule) => {
   };
 };
 
-/** The amax and the numbers of nonzero, flushed and saturated elements, f32 [4]. */
+/** The amax and the numbers of nonzero, flushed, saturated and not finite elements, f32 [5]. */
 function count({ split, scaled, codes, decode }: QuantizedBlocks, { format }: ReadRule): Tensor {
   const { maxFinite, maxExponent, fractionBits } = elementFormats[format];
   const size = abs(split);
-  const finite = where(lessOrEqual(size, floatFormats.f32.maxFinite), size, 0);
+  const allFinite = lessOrEqual(size, floatFormats.f32.maxFinite);
+  const finite = where(allFinite, size, 0);
   const isCounted = greater(finite, 0);
   // Codes of a block whose scale is 0 are not 0.
   const isFlushed = and(isCounted, equal(mul(cast(codes, "f32"), decode), 0));
   const halfway = maxFinite + 2 ** (maxExponent - fractionBits - 1);
   const isSaturated = and(and(isCounted, not(isFlushed)), greaterOrEqual(abs(scaled), halfway));
-  const counts = [isCounted, isFlushed, isSaturated].map((is) => reduceSum(cast(is, "f32")));
+  const counts = [isCounted, isFlushed, isSaturated, not(allFinite)].map((is) => reduceSum(cast(is, "f32")));
   return stack([reduceMax(finite), ...counts]);
 }
 
@@ -86,5 +89,6 @@ export function readStatistics(
   const at = (place: number): readonly number[] => own.map(([, { data }]) => Number(data[place]));
   const sum = (place: number): number => at(place).reduce((total, each) => total + each, 0);
   const numbers = Math.max(1, sum(1));
-  return { amax: Math.max(...at(0)), underflows: sum(2) / numbers, overflows: sum(3) / numbers };
+  const shares = { underflows: sum(2) / numbers, overflows: sum(3) / numbers };
+  return { amax: Math.max(...at(0)), allFinite: sum(4) === 0, ...shares };
 }

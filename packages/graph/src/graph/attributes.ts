@@ -293,10 +293,7 @@ export interface Origin {
   readonly line?: string;
   /** Number of the `remat` segment, whose values are recomputed in the backward pass instead of being kept. */
   readonly segment?: number;
-  /**
-   * The reason why no policy changes this node's dtypes: an inner policy decided them, perhaps with a recipe, or the
-   * node makes random numbers.
-   */
+  /** Why no policy changes this node's dtypes: an inner one, with or without a recipe, did, or it draws numbers. */
   readonly castSettled?: "policy" | "recipe" | "draw";
   /** No gradient flows through the node; set by `stopGradient`. */
   readonly stopsGradient?: true;
