@@ -62,29 +62,6 @@ describe("the page", () => {
     expect(whole).not.toContain("The bar of zeros is cut");
   });
 
-  it("says by how many scales each group of values would survive 8 bits", () => {
-    /** Half of the values lie this many powers of two below the other half. */
-    const apart = (exponents: number) => {
-      const counts = [50, ...new Array<number>(exponents - 1).fill(0), 50];
-      return { first: -exponents, counts, zeros: 0, infinities: 0, nans: 0, largest: 1.5 };
-    };
-    const groups = [10, 25, 40].map((exponents) => ({
-      ...(run.report.groups[0] as (typeof run.report.groups)[number]),
-      histogram: apart(exponents),
-    }));
-    const [, section = ""] = precisionReportPage({ ...run, report: { ...run.report, groups } }).split(
-      "What 8 bits would keep",
-    );
-    const rows = [...section.matchAll(/<tr>.*?<\/tr>/g)]
-      .slice(1, 4)
-      .map(([row]) => [...row.matchAll(/<td class="(?:number|words)">(.*?)<\/td>/g)].map(([, cell]) => cell));
-    expect(rows).toEqual([
-      ["1.50", "0\u00a0%", "0\u00a0%", "float8, each format"],
-      ["1.50", "50\u00a0%", "0\u00a0%", "float8 in f8e5m2"],
-      ["1.50", "50\u00a0%", "50\u00a0%", "scales of rows or blocks"],
-    ]);
-  });
-
   it("compares a step compiled for a GPU in two precisions, and calls its times bounds", () => {
     const step = (precision: string, operands: readonly string[]) => ({
       ...{ precision, gpu: "NVIDIA H200", kernels: 1307, bytes: 3 * 2 ** 30 },

@@ -8,7 +8,6 @@ import { magnitudeAxis } from "../magnitude.js";
 import { percent, powerOfTwo } from "../numbers.js";
 import { exponentsFigure } from "../plots/exponents.js";
 import { layersFigure, namesWidth } from "../plots/layers.js";
-import { eightBitsTable } from "./eight-bits.js";
 import { recipesTable } from "./recipes.js";
 import { type Column, table } from "./table.js";
 
@@ -69,6 +68,6 @@ ${figure(layersFigure({ title: `${title} by layer`, groups: own, axis, marginLef
   )}</div>
 <details><summary>The numbers, group by group</summary>
 ${table("Ranges by layer", columns, groups)}</details>
-${eightBitsTable(groups)}${recipesTable(recipes, nameOf)}</section>
+${recipesTable(recipes, nameOf)}</section>
 `;
 }

@@ -45,7 +45,7 @@ export function recipesTable(recipes: readonly RecipeReport[], nameOf: NameOf): 
     { head: "survives", isWords: true, cell: (operand) => survived(operand) || "none" },
   ];
   return html`<details><summary>What recipes do to operands of products</summary>
-<p>One batch forward and backward under each recipe, gradients at the run's loss scale: the largest magnitude (amax, under the first recipe) and the shares of the numbers other than 0 that are flushed to 0 (underflows) and saturated (overflows). An operand survives a recipe if both are together at most 10 %.</p>
+<p>One batch forward and backward under each recipe, gradients at the run's loss scale: the largest magnitude (amax, under the first recipe) and the shares of the numbers other than 0 that are flushed to 0 (underflows) and saturated (overflows). An operand survives a recipe if its numbers are finite and both are together at most 10 %.</p>
 ${table("Operands of products by recipe", columns, [...operands.values()])}</details>
 `;
 }

@@ -77,7 +77,7 @@ function byHand(
       if (scaled >= beyond) large++;
     }
   }
-  return { amax: whole, underflows: small / numbers, overflows: large / numbers };
+  return { amax: whole, allFinite: true, underflows: small / numbers, overflows: large / numbers };
 }
 
 const everywhere = { "": true };
@@ -193,6 +193,12 @@ describe("a report on a recipe", () => {
     batch.xs.data.fill(Number.POSITIVE_INFINITY, 0, 30);
     const [infinite] = (await training.precisionReport(batch)).recipes.map(statistics);
     expect(infinite?.[0]?.[0]?.amax).toBe(Math.max(...xs.data.slice(30).map(Math.abs)));
+    batch.xs.data.fill(Number.NaN);
+    const [nothing] = (await training.precisionReport(batch)).recipes.map(statistics);
+    expect(nothing?.[0]?.[0]).toEqual({ amax: 0, allFinite: false, underflows: 0, overflows: 0 });
+    const measured = [own, infinite, nothing].map((each) => each?.[0]?.[0] as OperandStatistics);
+    expect(measured.map((each) => each.allFinite)).toEqual([true, false, false]);
+    expect(measured.slice(1).map(survives)).toEqual([false, false]);
     await training.dispose();
   });
 

@@ -23,9 +23,9 @@ export interface RecipeReport {
   readonly products: readonly CastExplanation[];
 }
 
-/** Whether an operand survives a recipe: at most a tenth of its numbers is flushed to 0 or saturated. */
-export const survives = ({ underflows, overflows }: OperandStatistics): boolean =>
-  underflows + overflows <= MOST_LOST;
+/** Whether an operand survives a recipe: it is finite, and at most a tenth is flushed to 0 or saturated. */
+export const survives = ({ allFinite, underflows, overflows }: Omit<OperandStatistics, "amax">): boolean =>
+  allFinite && underflows + overflows <= MOST_LOST;
 
 export interface MeasuredParts extends Inspected {
   readonly casts: CastReport;
