@@ -7,12 +7,10 @@ import type { Figure, Scenario } from "./scenario.js";
 
 const workloads: Readonly<Record<string, () => Workload>> = { w1: mlp, w4: encoder };
 
-/** The recipes, and how many times float32's step theirs may take. */
-const recipes: Readonly<Record<string, readonly [precision: () => Precision, bar: number]>> = {
-  float8: [float8, 2],
-  mxfp8: [mxfp8, 2.5],
-  nvfp4: [nvfp4, 5],
-};
+const precisions: Readonly<Record<string, () => Precision>> = { float32, float8, mxfp8, nvfp4 };
+
+/** How many times float32's step that of a recipe may take. */
+const BARS: Readonly<Record<string, number>> = { float8: 2, mxfp8: 2.5, nvfp4: 5 };
 
 const FIRST_STEP_BAR = 3;
 
@@ -22,10 +20,6 @@ export const recipesBesideFloat32: Scenario = {
   parts: Object.keys(workloads),
   run: async ({ backend, part, quick }) => {
     const workload = workloads[part]?.() as Workload;
-    const precisions = {
-      float32,
-      ...Object.fromEntries(Object.entries(recipes).map(([name, [of]]) => [name, of])),
-    };
     const firsts: Record<string, number> = {};
     const steps: Record<string, () => Promise<unknown>> = {};
     const disposals: (() => Promise<void>)[] = [];
@@ -42,17 +36,14 @@ export const recipesBesideFloat32: Scenario = {
   report: (measured) =>
     Object.keys(workloads).flatMap((part) => [
       { name: `${part} in float32`, value: measured(part, "float32"), unit: "ms" },
-      ...Object.entries(recipes).flatMap(([name, [, bar]]): readonly Figure[] => {
-        const times = (suffix: string): number =>
-          measured(part, `${name}${suffix}`) / measured(part, `float32${suffix}`);
+      ...Object.entries(BARS).flatMap(([name, bar]): readonly Figure[] => {
+        const times = (suffix: string) => ({
+          value: measured(part, `${name}${suffix}`) / measured(part, `float32${suffix}`),
+          unit: "times",
+        });
         return [
-          { name: `${part} in ${name}, of float32`, value: times(""), unit: "times", bar },
-          {
-            name: `${part}, first step in ${name}, of float32`,
-            value: times(" first"),
-            unit: "times",
-            bar: FIRST_STEP_BAR,
-          },
+          { name: `${part} in ${name}, of float32`, ...times(""), bar },
+          { name: `${part}, first step in ${name}, of float32`, ...times(" first"), bar: FIRST_STEP_BAR },
         ];
       }),
     ]),

@@ -9,7 +9,7 @@ import { checks, invalid, type OptionTable, readOptions, withDefault } from "@mp
 import { chain } from "../optim/chain.js";
 import type { Optimizer } from "../optim/optimizer.js";
 import { weightDecay } from "../optim/weight-decay.js";
-import { choosePrecision } from "../precision/check-precision.js";
+import { pickPrecision } from "../precision/check-precision.js";
 import { dynamicLossScale, SMALLEST_SCALE } from "../precision/loss-scaler.js";
 import { mixed } from "../precision/presets.js";
 import type { AnyBatch, Fed } from "../train/definition/loss.js";
@@ -143,7 +143,7 @@ export async function updater<
     params,
     loss,
     optimizer: decay === undefined ? solver : chain(weightDecay(decay), solver),
-    precision: (manifest) => ({ ...choosePrecision(read.precision, manifest), lossScaler }),
+    precision: (manifest) => ({ ...pickPrecision("updater", read.precision, manifest), lossScaler }),
     accumulate: accumGrad,
     accumulation: "sum",
     ...(comm === undefined ? {} : { allReduce: buildExchange(comm, grads) }),

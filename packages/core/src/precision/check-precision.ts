@@ -65,8 +65,12 @@ function checkPrecision(owner: string, precision: unknown): void {
 }
 
 /** Returns the precision; calls a function such as `mixed()` with the engine's manifest to get it. */
-export const choosePrecision = (choice: PrecisionChoice, manifest: BackendManifest): Precision =>
-  typeof choice === "function" ? choice(manifest) : choice;
+export function pickPrecision(owner: string, choice: PrecisionChoice, manifest: BackendManifest): Precision {
+  if (typeof choice !== "function") return choice;
+  // A preset that was not called would take the manifest for its options.
+  if (choice.length > 0) return choice(manifest);
+  throw invalid(`${owner}: precision is ${shown(choice)}; call it: ${choice.name}()`);
+}
 
 /**
  * Chooses the precision and checks it.
@@ -79,7 +83,7 @@ export function usablePrecision(
   choice: PrecisionChoice,
   manifest: BackendManifest,
 ): Precision {
-  const precision = choosePrecision(choice, manifest);
+  const precision = pickPrecision(owner, choice, manifest);
   checkPrecision(owner, precision);
   expectHalf(precision.policy, manifest);
   return precision;

@@ -44,15 +44,12 @@ const FLOAT8 = {
  * TransformerEngine, `Float8LinearConfig` of torchao and nanochat have it.
  */
 export function float8(options: Float8Options = {}): QuantizedPrecision {
-  const { granularity, gradient, powerOfTwo, epsilon, scaling, ...places } = readOptions(
-    "float8",
-    options,
-    FLOAT8,
-  );
+  const read = readOptions("float8", options, FLOAT8);
+  const { granularity, gradient, powerOfTwo, epsilon, scaling, ...places } = read;
   const shared = { granularity, scale: { powerOfTwo }, epsilon };
   const forward = { format: "f8e4m3", ...shared } as const;
   return withRecipe({
-    name: scaling === undefined ? "float8" : "float8_delayed",
+    name: scaling ? "float8_delayed" : granularity === "row" ? "float8_row" : "float8",
     input: forward,
     weight: forward,
     gradient: { format: gradient, ...shared },
@@ -120,7 +117,7 @@ const MXFP4 = {
   ...PLACES,
 } satisfies OptionTable<Mxfp4Options>;
 
-/** Operands of 4 bits in blocks of 32 along the axis that is summed over, scaled by powers of two (OCP MX 1.0). */
+/** Operands in OCP's MXFP4, with the stochastic rounding and the transform of NVIDIA's recipe for NVFP4. */
 export function mxfp4(options: Mxfp4Options = {}): QuantizedPrecision {
   const { rounding, ...rest } = readOptions("mxfp4", options, MXFP4);
   const rule = { format: "e2m1", granularity: "1x32", scale: { format: "e8m0", rounding } } as const;

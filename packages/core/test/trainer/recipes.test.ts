@@ -245,9 +245,10 @@ describe("recipes by step", () => {
     const said: string[] = [];
     const onWarning = ({ message }: { readonly message: string }): void => void said.push(message);
     await withRun({ precision: float8(), onWarning }, (run) => run.loadBytes(file));
-    expect(said.join()).toMatch(/recipe float8 .* instead of byStep\(0: none, 2: float8/);
+    const before = "instead of byStep(0: none, 2: float8, 4: nvfp4)";
+    expect(said.join()).toMatch(new RegExp(`recipe float8 ${before.replace(/[()]/g, "\\$&")}$`));
     await withRun({ precision: float32(), onWarning }, (run) => run.loadBytes(file));
-    expect(said.at(-1)).toContain("recipe none instead of byStep(0: none, 2: float8");
+    expect(said.at(-1)).toContain(`recipe none ${before}`);
   });
 
   it("are described by what they are, also changed copies", async () => {
@@ -260,7 +261,13 @@ describe("recipes by step", () => {
     expect(said).toEqual([]);
     const changed = { ...copy, hadamard: true };
     await withRun({ precision: of(changed), onWarning }, (run) => run.loadBytes(file));
-    expect(said.join()).toMatch(/"hadamard":true/);
+    expect(said.join()).toMatch(/recipe float8, hadamard true instead of float8, hadamard false$/);
+    // A name decides nothing: that of rows was the same as that of tensors.
+    const rows = float8({ granularity: "row" }).recipe;
+    expect(rows.name).toBe("float8_row");
+    const named = await withRun({ precision: of({ ...rows, name: "float8" }) }, (run) => run.saveBytes());
+    await withRun({ precision: of(rows), onWarning }, (run) => run.loadBytes(named));
+    expect(said.length).toBe(1);
   });
 
   it.each([

@@ -1,6 +1,7 @@
 import { type Backend, formatType, type HostTensor, type State } from "@mp/graph";
 import { isPlainObject } from "@mp/graph/internal";
 import type { LoadedTensors } from "../../checkpoint/format-tensors.js";
+import { namesBeside, withoutNames } from "../../quantize/recipe-difference.js";
 import { type SavedStates, statesEntry } from "../callbacks/callback-states.js";
 import { checkJson, type Json } from "../callbacks/json.js";
 import type { StepDefinition } from "../definition/definition.js";
@@ -185,11 +186,12 @@ function decisive({ precision, settings }: CheckpointInfo): readonly Setting[] {
 }
 
 function differences(own: readonly Setting[], saved: Readonly<Record<string, string>>): readonly string[] {
-  return own
-    .filter(({ name, text }) => (saved[name] ?? "") !== text)
-    .map(({ name, text }) => {
-      return `${name} ${text || "none"} instead of ${saved[name] ?? "one that the file does not name"}`;
-    });
+  return own.flatMap(({ name, text }) => {
+    const before = saved[name] ?? "";
+    if (withoutNames(before) === withoutNames(text)) return [];
+    const [now, other] = [namesBeside(text, before), namesBeside(before, text)];
+    return `${name} ${now || "none"} instead of ${other || "one that the file does not name"}`;
+  });
 }
 
 function compare(state: State, tensors: Readonly<Record<string, HostTensor>>): readonly string[] {
