@@ -1,4 +1,4 @@
-import { type GraphBuilder, isComputeFloat, isTensor, Tensor, traceInto } from "@mp/graph";
+import { type Graph, type GraphBuilder, isComputeFloat, isTensor, Tensor, traceInto } from "@mp/graph";
 import {
   checkOptions,
   currentBuilder,
@@ -55,7 +55,11 @@ export function autocast<A extends readonly unknown[], R>(
     const expanded = recipe?.pass.expandedFor(opened.graph, recipe);
     const region = expanded === undefined ? opened : { ...opened, graph: expanded };
     const scaled = recipe?.pass.encodesByInput(region, encodes);
-    options.report?.(explainCasts(region.graph, policy, { ...options, scaled }));
+    const planned = recipe && {
+      ...recipe,
+      pass: { ...recipe.pass, planProducts: (of: Graph) => recipe.pass.planProducts(of, recipe, scaled) },
+    };
+    options.report?.(explainCasts(region.graph, policy, { ...options, recipe: planned }));
     const graph = withBodies(dropIdleCasts)(autocastGraph(region.graph, policy, options));
     const cast = { ...region, graph };
     const quantized = recipe?.pass.quantizeProducts(cast, { recipe, key, encodes }) ?? cast;

@@ -4,7 +4,7 @@
 
 import { type AnyNode, consumers, type DType, type Graph, isNode, type Op, type Value } from "@mp/graph";
 import { stableHash } from "@mp/graph/internal";
-import type { EncodesByInput, ProductDecision, ProductPlan } from "../quantize/plan-products.js";
+import type { ProductDecision, ProductPlan } from "../quantize/plan-products.js";
 import type { Recipe } from "../quantize/recipe.js";
 import type { OperandRole } from "../quantize/recipe-facts.js";
 import type { OperandStatistics } from "../quantize/statistics.js";
@@ -61,15 +61,11 @@ export interface CastReport {
  * Explains what `autocastGraph` would do, including constants that would be an error. @throws MP_UNSUPPORTED as
  * `autocastGraph`
  */
-export function explainCasts(
-  graph: Graph,
-  policy: CastingPolicy,
-  options: CastOptions & { readonly scaled?: EncodesByInput | undefined } = {},
-): CastReport {
+export function explainCasts(graph: Graph, policy: CastingPolicy, options: CastOptions = {}): CastReport {
   const plan = planCasts(graph, policy, options);
   const { casts, bodies } = applyCasts(plan);
-  const { recipe, scaled } = options;
-  const products = recipe?.pass.planProducts(graph, recipe, scaled);
+  const { recipe } = options;
+  const products = recipe?.pass.planProducts(graph, recipe);
   const nodes = explanations({ plan, bodies, products }, "");
   const text = String(policy);
   const facts = nodes.map(({ line: _line, label: _label, ...rest }) => rest);
