@@ -6,13 +6,9 @@ import { join } from "node:path";
 import { fail } from "./fail.mjs";
 import { root } from "./packages.mjs";
 
-const START_LIMIT_MS = 600_000;
-
 /** Verdaccio's own command wants the number of a port that is free; this takes any, and sends its number. */
-const PROGRAM = `
-require("verdaccio").runServer("verdaccio.yaml").then((server) =>
-  server.listen(0, "127.0.0.1", () => process.send(server.address().port)));
-`;
+const PROGRAM = `require("verdaccio").runServer("verdaccio.yaml").then((server) =>
+  server.listen(0, "127.0.0.1", () => process.send(server.address().port)));`;
 
 /**
  * @param {string} folder an existing one, for its files
@@ -38,7 +34,7 @@ log: { type: stdout, format: pretty, level: error }
   const stop = () => server.kill();
   process.on("exit", stop);
   server.on("exit", (status) => status === null || fail(`the registry ended with exit status ${status}`));
-  const [port] = await once(server, "message", { signal: AbortSignal.timeout(START_LIMIT_MS) });
+  const [port] = await once(server, "message", { signal: AbortSignal.timeout(600_000) });
   const url = `http://127.0.0.1:${port}/`;
   // Anyone may publish, but npm sends nothing without a token.
   return { url, npmrc: `@mp:registry=${url}\n//127.0.0.1:${port}/:_authToken=anyone\n`, stop };

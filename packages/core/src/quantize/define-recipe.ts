@@ -10,7 +10,7 @@ import {
 import { type DelayedScaling, delayedScaling } from "./delayed-scaling.js";
 import type { Recipe } from "./recipe.js";
 import { OPERAND_ROLES } from "./recipe-facts.js";
-import * as pass from "./recipe-pass.js";
+import { recipePass as pass } from "./recipe-pass.js";
 import { type QuantizationRule, readRule } from "./rule.js";
 
 /** Choice of the products that a recipe quantizes. */

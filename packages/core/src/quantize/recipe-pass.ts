@@ -1,5 +1,26 @@
 /** The functions that apply a recipe, which carries them: programs without one are bundled without them. */
-export { expandedFor, planProducts } from "./plan-products.js";
-export { encodesByInput, quantizeProducts } from "./quantize-products.js";
-export { formatRule } from "./rule.js";
-export { initialScaling, nextScaling } from "./scaling-state.js";
+import { expandedFor, planProducts } from "./plan-products.js";
+import { encodesByInput, quantizeProducts } from "./quantize-products.js";
+import { formatRule } from "./rule.js";
+import { initialScaling, nextScaling } from "./scaling-state.js";
+
+export interface RecipePass {
+  readonly expandedFor: typeof expandedFor;
+  readonly planProducts: typeof planProducts;
+  readonly encodesByInput: typeof encodesByInput;
+  readonly quantizeProducts: typeof quantizeProducts;
+  readonly formatRule: typeof formatRule;
+  readonly initialScaling: typeof initialScaling;
+  readonly nextScaling: typeof nextScaling;
+}
+
+/** An object that names each: bundlers keep all of a namespace or a spread that is a value. */
+export const recipePass: RecipePass = {
+  expandedFor,
+  planProducts,
+  encodesByInput,
+  quantizeProducts,
+  formatRule,
+  initialScaling,
+  nextScaling,
+};

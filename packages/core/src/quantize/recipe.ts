@@ -1,10 +1,10 @@
 import { type Check, checks } from "@mp/graph/internal";
 import type { RecipeFacts } from "./recipe-facts.js";
-import type * as recipePass from "./recipe-pass.js";
+import type { RecipePass } from "./recipe-pass.js";
 
 /** A recipe with all defaults filled in: the part `recipe` of a precision. */
 export interface Recipe extends RecipeFacts {
-  readonly pass: typeof recipePass;
+  readonly pass: RecipePass;
 }
 
 /** Whether a value is a recipe. A copy by JSON is not: it has lost the functions. */
