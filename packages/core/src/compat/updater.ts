@@ -143,7 +143,7 @@ export async function updater<
     params,
     loss,
     optimizer: decay === undefined ? solver : chain(weightDecay(decay), solver),
-    precision: (manifest) => ({ ...pickPrecision("updater", read.precision, manifest), lossScaler }),
+    precision: (manifest) => ({ ...pickPrecision(read.precision, manifest), lossScaler }),
     accumulate: accumGrad,
     accumulation: "sum",
     ...(comm === undefined ? {} : { allReduce: buildExchange(comm, grads) }),

@@ -65,11 +65,10 @@ function checkPrecision(owner: string, precision: unknown): void {
 }
 
 /** Returns the precision; calls a function such as `mixed()` with the engine's manifest to get it. */
-export function pickPrecision(owner: string, choice: PrecisionChoice, manifest: BackendManifest): Precision {
+export function pickPrecision(choice: PrecisionChoice, manifest: BackendManifest): Precision {
   if (typeof choice !== "function") return choice;
-  // A preset that was not called would take the manifest for its options.
-  if (choice.length > 0) return choice(manifest);
-  throw invalid(`${owner}: precision is ${shown(choice)}; call it: ${choice.name}()`);
+  // A preset that was not called, such as `float8`, would take the manifest for its options.
+  return choice.length > 0 ? choice(manifest) : pickPrecision((choice as () => Precision)(), manifest);
 }
 
 /**
@@ -83,7 +82,7 @@ export function usablePrecision(
   choice: PrecisionChoice,
   manifest: BackendManifest,
 ): Precision {
-  const precision = pickPrecision(owner, choice, manifest);
+  const precision = pickPrecision(choice, manifest);
   checkPrecision(owner, precision);
   expectHalf(precision.policy, manifest);
   return precision;

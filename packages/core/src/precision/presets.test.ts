@@ -6,7 +6,18 @@ import { defineManifest } from "../../../graph/src/contract/manifest.js";
 import { tinyBackend } from "../../../graph/test/tiny-backend.js";
 import { batch, type SmallOptions, type SmallTrainer, smallRun } from "../../test/small-run.js";
 import type { TrainingWarning } from "../train/definition/warning.js";
-import { bfloat16, float16, float32, manual, mixed, mixedBfloat16, mixedFloat16 } from "./presets.js";
+import { usablePrecision } from "./check-precision.js";
+import {
+  bfloat16,
+  float16,
+  float32,
+  manual,
+  mixed,
+  mixedBfloat16,
+  mixedFloat16,
+  type PrecisionChoice,
+} from "./presets.js";
+import { float8 } from "./quantized-presets.js";
 
 const { manifest } = await reference();
 const withHalves = (
@@ -104,4 +115,11 @@ it("each precision is the policy, the masters and the scaler of its name", () =>
     ["bfloat16", "params=bf16,compute=bf16,output=bf16", "none(bf16)", "none"],
     ["manual", "params=f32,compute=manual,output=f32", "f32", "dynamic(65536)"],
   ]);
+});
+
+it("a precision that takes no manifest is called without one", () => {
+  const chosen = [float8, mixed, mixedFloat16, () => float32()].map(
+    (choice) => usablePrecision("trainer", choice as PrecisionChoice, withHalves("native", "native")).name,
+  );
+  expect(chosen).toEqual(["float8", "mixed_bfloat16", "mixed_float16", "float32"]);
 });

@@ -6,7 +6,6 @@ import { adamW } from "../../optim/adam.js";
 import { sgd } from "../../optim/sgd.js";
 import { noLossScaling } from "../../precision/loss-scaler.js";
 import { float32, mixed, mixedFloat16 } from "../../precision/presets.js";
-import { float8 } from "../../precision/quantized-presets.js";
 import { trainer } from "../trainer.js";
 
 it("calls of a trainer refuse what they cannot take, with a code", async () => {
@@ -100,9 +99,6 @@ describe("a trainer of parts that are none", () => {
     [{ lossScaler: 3 }, 'trainer: has no option "lossScaler"; takes backend'],
     [{ loss: "mse" }, 'loss must be a function, got "mse"'],
     [{ precision: "mixed_float16" }, 'precision is "mixed_float16"; make one'],
-    [{ precision: float8 }, "trainer: precision is the function float8; call it: float8()"],
-    [{ precision: mixed }, "trainer: precision is the function mixed; call it: mixed()"],
-    [{ precision: mixedFloat16 }, "precision is the function mixedFloat16; call it: mixedFloat16()"],
     [{ precision: { ...float32(), lossScaler: 128 } }, "precision: lossScaler is 128; make one"],
     [{ precision: { ...float32(), masterWeights: {} } }, "masterWeights is an object with nothing"],
     [{ precision: { ...float32(), policy: "f16" } }, 'precision: policy is "f16"; make one'],
