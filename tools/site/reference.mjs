@@ -88,7 +88,7 @@ function exportGroups(source) {
         names.split(",").flatMap((name) => (name.trim() === "" ? [] : [`${type}${name.trim()}`])),
     );
     // A namespace is documented by its own entry.
-    if (exported.length === 0) return [];
+    if (exported.length === 0 || /^import \* as/m.test(text)) return [];
     return [{ heading: /^[^:\n]+/.exec(text)?.[0] ?? "", names: `{ ${exported.join(", ")} }` }];
   });
 }
