@@ -1,4 +1,4 @@
-/** What the compiler has made of a program: types alone, for declarations that users read. */
+/** A program after compilation. Types only, so that the package's public types import no plugin code. */
 
 /** A module after all compiler passes, in a format that the plugin names. */
 export interface OptimizedModule {

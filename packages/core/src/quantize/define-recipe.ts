@@ -41,9 +41,9 @@ export interface RecipeOptions extends PlaceOptions {
    */
   readonly hadamard?: boolean;
   /**
-   * Makes scales from the magnitudes of earlier steps; needs tensor scaling with f32 scales. By default, and always
-   * where `explain` names current scaling, such as in loops, a scale follows from the tensor itself; only there the
-   * `epsilon` of a rule counts.
+   * Makes scales from the magnitudes of earlier steps; needs tensor scaling with f32 scales. Default: each scale is
+   * made from the tensor itself (current scaling). Some products, such as those in loops, always have current scaling;
+   * `explain` names them. The `epsilon` of a rule counts only in current scaling.
    */
   readonly scaling?: DelayedScaling;
 }

@@ -19,7 +19,7 @@ import type { OperandRole, RecipeFacts } from "./recipe-facts.js";
 export interface ProductDecision {
   readonly roles: readonly [OperandRole, OperandRole] | undefined;
   readonly because: string;
-  /** With delayed scaling, what input, weight and gradient are multiplied by: f32 [3]. */
+  /** The factors of input, weight and gradient, f32 [3]; undefined if their scales are not delayed. */
   readonly encodes?: Tensor | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Tells apart recipes as files describe them: names, each followed by everything that decides the numbers as JSON. */
+/** Compares recipes as checkpoints describe them: a name, then as JSON everything that decides the numbers. */
 
 const FACTS = / (\{"rules":.*?"scopes":\{.*?\}\})/g;
 
@@ -7,7 +7,7 @@ export const withoutNames = (text: string): string => text.replace(/(^|: )[^:]* 
 
 const facts = (text: string): readonly string[] => text.replace(/["[\]:]+/g, " ").split(/ ?[,{}]+ ?/);
 
-/** The names; if another description has the same, also the facts that it does not have. */
+/** Returns the names of the recipes in `text`. If those in `other` are the same, adds the options that differ. */
 export function namesBeside(text: string, other: string): string {
   const names = text.replace(FACTS, "");
   if (names !== other.replace(FACTS, "")) return names;

@@ -14,7 +14,7 @@ export interface RecipePass {
   readonly nextScaling: typeof nextScaling;
 }
 
-/** An object that names each: bundlers keep all of a namespace or a spread that is a value. */
+/** Names each function, because bundlers never leave out a namespace object or a spread that nothing uses. */
 export const recipePass: RecipePass = {
   expandedFor,
   planProducts,

@@ -29,7 +29,7 @@ import type { ReadRule } from "./rule.js";
 export interface OperandStatistics {
   /** The largest finite magnitude before scaling. */
   readonly amax: number;
-  /** Whether all numbers are finite; whatever shares a scale with one that is not becomes NaN. */
+  /** Whether all numbers are finite. One that is not makes NaN of all numbers that share its scale. */
   readonly allFinite: boolean;
   /** The share that is flushed to 0. */
   readonly underflows: number;

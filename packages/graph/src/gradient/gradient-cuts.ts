@@ -49,7 +49,7 @@ export function activeValues(graph: Graph, wrt: Iterable<Value>): ReadonlySet<Va
   return active;
 }
 
-/** Values that get a gradient if `loss` does: the path back to them passes no op whose gradient is zero. */
+/** Values that the gradient of `loss` reaches. It does not pass an operator whose gradient is zero. */
 export function reachedValues(graph: Graph, loss: Value | undefined): ReadonlySet<Value> {
   const reached = new Set(loss && [loss]);
   for (const node of graph.nodes.toReversed()) {

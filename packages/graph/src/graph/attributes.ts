@@ -293,7 +293,7 @@ export interface Origin {
   readonly line?: string;
   /** Number of the `remat` segment, whose values are recomputed in the backward pass instead of being kept. */
   readonly segment?: number;
-  /** Why no policy changes this node's dtypes: an inner one, with or without a recipe, did, or it draws numbers. */
+  /** The reason to keep this node's dtypes: an inner policy or recipe chose them, or the node draws random numbers. */
   readonly castSettled?: "policy" | "recipe" | "draw";
   /** No gradient flows through the node; set by `stopGradient`. */
   readonly stopsGradient?: true;

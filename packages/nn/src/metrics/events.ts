@@ -7,7 +7,7 @@ import { anything } from "../option-kinds.js";
 import { type PrecisionRecall, ratios } from "./classes.js";
 import { expectInside, inFloat32, outside, samples, scalar, type WeightOptions } from "./parts.js";
 
-/** Options of metrics of binary classification. */
+/** Options of `binaryPrecisionRecall`. */
 export interface BinaryOptions extends WeightOptions {
   /** Scores above this threshold count as events. Default 0, for logits; use 0.5 for probabilities. */
   readonly threshold?: number;

@@ -77,7 +77,7 @@ function formCase(op: Op, dtypes: readonly DType[]): ConformanceCase {
     supportsAll(manifest) ? undefined : unsupportedGraph(manifest, sketch(dtype));
   const check = (samples: readonly Sample[]): GraphCheck => {
     const first = sampleGraph(op, samples);
-    // Some operands of a gradient are results of its operator, and must stay with the others.
+    // Some operands of a gradient operator were computed from its others, and must still fit them.
     const isFree = (dtype: DType): boolean => isFloat(dtype) && !op.endsWith("Gradient");
     const again = Object.entries(first.inputs).map(([name, tensor]) => [
       name,
