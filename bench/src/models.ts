@@ -1,8 +1,8 @@
 /**
- * `node dist/models.js FOLDER [model …] [--backend ort,tfjs,openvino] [--write]`: compares the models that
- * `peers/onnx_models.py` exported into that folder with PyTorch: forward within 1e-4, the losses of five steps within
+ * `node dist/models.js FOLDER [model …] [--backend ort,tfjs,openvino] [--write]`: compares PyTorch with the
+ * models that `peers/onnx_models.py` exported into that folder: forward within 1e-4, the losses of five steps within
  * 1e-4 in float32 and 1e-2 in mixed_float16. Also writes them again with `exportOnnx` and runs the files in plain
- * onnxruntime-node. `--write` puts the table into docs/onnx-models.md. Fails if a model is beyond a limit.
+ * onnxruntime-node. `--write` puts the table into docs/onnx-models.md. Fails if a difference exceeds its limit.
  */
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";

@@ -6,7 +6,7 @@ const TFJS_NODE = "@tensorflow/tfjs-node";
 const TFJS_NODE_GPU = "@tensorflow/tfjs-node-gpu";
 
 /**
- * Installs tfjs-node without its own script, which makes a plain `npm install` fail where its servers are
+ * The command that installs tfjs-node without its install script, which fails where that script's servers are
  * unreachable.
  */
 export const INSTALL_COMMAND: string = `npm install --ignore-scripts ${TFJS_NODE}`;

@@ -73,7 +73,7 @@ interface Numbers<A> {
   readonly BYTES_PER_ELEMENT: number;
 }
 
-/** Makes an array for a library to write to. Its own buffer keeps V8 from moving it, as it may move small arrays. */
+/** Makes an array for a library to write to, with a buffer of its own, because V8 may move small arrays. */
 export function cells<A>(type: Numbers<A>, length = 1): A {
   return new type(new ArrayBuffer(length * type.BYTES_PER_ELEMENT));
 }

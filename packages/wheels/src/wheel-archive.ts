@@ -23,7 +23,7 @@ export interface WheelArchive {
 }
 
 /**
- * @param wanted the wheels that would do, for messages: `a wheel of MPICH 5`
+ * @param wanted names the right wheels, in messages: `a wheel of MPICH 5`
  * @throws MP_PARSE if the file is not a wheel, MP_IO if it cannot be read
  */
 export async function openWheel(path: string, wanted: string): Promise<WheelArchive> {

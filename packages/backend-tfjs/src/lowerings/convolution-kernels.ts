@@ -1,6 +1,6 @@
 /**
- * TensorFlow's kernels for a convolution with one group, or a depthwise one, as the three operators need
- * them. Images are [N, d…, C], filters [k…, C, M], or [k…, C, M / C] for a depthwise convolution.
+ * TensorFlow's kernels for Conv, ConvTranspose and ConvWeightGradient, with one group or depthwise.
+ * Images are [N, d…, C], filters [k…, C, M], or [k…, C, M / C] for a depthwise convolution.
  */
 import { type DType, type Shape, samePads } from "@mp/graph";
 import { ints, string, type TfAttributes, type } from "../graph/attributes.js";

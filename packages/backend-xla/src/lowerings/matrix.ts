@@ -7,7 +7,7 @@ import { type Lowering, type LoweringTable, resultType } from "./lowering.js";
 /** A batch of matrices, which lacks the batch axes along which they repeat, and the indices of its axes. */
 interface Matrices {
   readonly value: Operand;
-  /** For each batch axis of the product, its index in `value`; undefined if the matrices repeat along it. */
+  /** The index in `value` of each batch axis of the product; undefined where the matrices repeat. */
   readonly places: readonly (number | undefined)[];
 }
 

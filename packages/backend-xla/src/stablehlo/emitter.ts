@@ -190,8 +190,8 @@ export class Emitter {
   }
 
   /**
-   * Converts as XLA does, which sometimes differs from the operator Cast. For a bool, selects 1 or 0, because XLA would
-   * turn a product with a converted bool into a selection, which loses NaN.
+   * Converts as XLA does, which sometimes differs from the operator Cast. Selects 1 or 0 for a bool: XLA would turn
+   * x · convert(bool) into a selection, and lose a NaN of x.
    */
   convert(x: Operand, dtype: DType): Operand {
     if (dtypeOf(x) === dtype) return x;

@@ -7,7 +7,7 @@ import { loadFile, saveFile } from "@mp/safetensors/file";
 import { asMpError } from "./format-error.js";
 import { fromFormat, type LoadedTensors, toFormat } from "./format-tensors.js";
 
-/** @throws MP_INVALID_ARGUMENT for a value that cannot be a path, in place of the system's error without an MP code */
+/** @throws MP_INVALID_ARGUMENT for a value that cannot be a path; the system's error would have no MP code */
 export function checkPath(what: string, path: unknown): asserts path is string {
   if (typeof path === "string" && path !== "" && !path.includes("\0")) return;
   throw invalid(`${what}: takes the path of a file, got ${shown(path)}`);

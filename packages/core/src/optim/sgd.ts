@@ -82,7 +82,7 @@ export function momentum(options: MomentumOptions): Optimizer<State> {
   return compose(nesterov ? "nesterov" : "momentum", withoutDefaults(others, LATER), parts);
 }
 
-/** Accumulates gradients in a velocity, v ← μ·v + g: `momentum` without its learning rate, `trace` of optax. */
+/** Accumulates gradients in a velocity, v ← μ·v + g: `momentum` without its rate, as optax's `trace`. */
 export function scaleByMomentum(options: ScaleByMomentumOptions = {}): GradientTransformation<State> {
   return momentumPart("scaleByMomentum", readOptions("scaleByMomentum", options, SCALE_BY_MOMENTUM));
 }

@@ -2,7 +2,7 @@
 
 const FACTS = / (\{"rules":.*?"scopes":\{.*?\}\})/g;
 
-/** Leaves out the names, which decide nothing. */
+/** Removes the names of recipes, since no number depends on them. */
 export const withoutNames = (text: string): string => text.replace(/(^|: )[^:]* \{"rules"/g, '$1{"rules"');
 
 const facts = (text: string): readonly string[] => text.replace(/["[\]:]+/g, " ").split(/ ?[,{}]+ ?/);

@@ -7,7 +7,7 @@ import { readRange } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import type { KeepsBig } from "./big-integers.js";
 import { decoder } from "./lines.js";
-import { checkPages, MOST_GROUP_BYTES, MOST_VALUES, NotRead, type Unpack } from "./parquet-pages.js";
+import { checkPages, MOST_GROUP_BYTES, MOST_VALUES, UnsupportedPart, type Unpack } from "./parquet-pages.js";
 import { type Column, readColumns, readFields } from "./parquet-schema.js";
 import { FILE_START, type Inspected, type Row, type RowFile } from "./row-file.js";
 import { readStruct } from "./thrift.js";
@@ -167,7 +167,7 @@ async function readGroup(file: Inspected, reader: Reader, group: Group): Promise
 function toDate(milliseconds: number): Date {
   const date = new Date(milliseconds);
   if (!Number.isNaN(date.getTime())) return date;
-  throw new NotRead(
+  throw new UnsupportedPart(
     "a date is beyond the years that a Date has",
     "leave its column out, or write it as text",
   );
@@ -203,14 +203,14 @@ async function checkGroup(
     }
     const unpack = unpackers[meta.codec];
     if (unpack === undefined)
-      throw new NotRead(`column ${name} is packed by ${meta.codec}, which is not read`, "pack it by zstd");
+      throw new UnsupportedPart(`column ${name} is packed by ${meta.codec}, which is not read`, "pack it by zstd");
     const bytes = await readRange(path, ...chunkRange(meta, name, sizeBytes));
     try {
       const { type, num_values: count } = meta;
       unread -= checkPages({ ...leaf, bytes, type, values: Number(count), unpack }, unread);
     } catch (cause) {
       const message = `column ${name}: ${reasonOf(cause)}`;
-      throw cause instanceof NotRead ? new NotRead(message, cause.remedy) : new Error(message, { cause });
+      throw cause instanceof UnsupportedPart ? new UnsupportedPart(message, cause.remedy) : new Error(message, { cause });
     }
   }
 }
@@ -225,6 +225,6 @@ function chunkRange(meta: ColumnMetaData, name: string, sizeBytes: number): [num
 
 function asBroken(path: string, what: string, cause: unknown): MpError {
   if (MpError.is(cause)) return cause;
-  const remedy = cause instanceof NotRead ? cause.remedy : REMEDY;
+  const remedy = cause instanceof UnsupportedPart ? cause.remedy : REMEDY;
   return fileError(path, `${what} cannot be decoded, ${reasonOf(cause)}; ${remedy}`, {}, cause);
 }

@@ -4,11 +4,11 @@ import { checkBytes } from "../data-size.js";
 import { invalid } from "../errors.js";
 
 export interface WindowsOptions {
-  /** Number of times in a window. */
+  /** Time steps in a window. */
   readonly length: number;
-  /** Number of times after a window to predict; default 1. */
+  /** Time steps to predict after a window; default 1. */
   readonly horizon?: number;
-  /** Number of times from one window to the next; default 1. */
+  /** Time steps from one window to the next; default 1. */
   readonly stride?: number;
   /** What to predict, f32 [times, columns]; default the series. */
   readonly target?: HostTensor<"f32">;

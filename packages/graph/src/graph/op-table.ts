@@ -22,7 +22,7 @@ export interface OpRow<K extends Op> {
   readonly moves?: Moves;
   /** Whether every result is representable: an element of an operand, its negative, or an integer. */
   readonly exact?: true;
-  /** Whether the operator accumulates many terms, by definition in f32 with one rounding, for any operand dtype. */
+  /** Whether the operator accumulates many terms: in f32 for any operand dtype, rounded once at the end. */
   readonly sums?: K extends AddingOp ? true : never;
   /** Tolerance in ulps for a library's f32 kernel, by default 4. In f16 and bf16 it is always 1. */
   readonly ulp?: number;

@@ -12,9 +12,9 @@ export function causalAttention(heads: Heads, given?: Tensor): Tensor {
 }
 
 /**
- * Restricts a mask, or all keys, to the heads' window: bool, true where fewer than `window` places lie from a
- * key to the query. Places are i32 and broadcast to [..., queries, keys]. Also masks where the keys are fewer than the
- * window, since an exported file may get more.
+ * Restricts a mask, or all keys, to the heads' window: bool, true where the query is fewer than `window`
+ * places after the key. Places are i32 and broadcast to [..., queries, keys]. Masks fewer keys than the window too,
+ * because an exported file may get more keys.
  */
 export function withinWindow<M extends Tensor | undefined>(
   { window }: Heads,

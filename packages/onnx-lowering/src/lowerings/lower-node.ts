@@ -31,7 +31,7 @@ export const lowerOwn =
     ) ??
     standard(node, operands);
 
-/** The node with `dtype` in place of its deciding dtype, in all inputs and outputs that have that dtype. */
+/** The node with `dtype` wherever an input or output has the dtype of `decidingDType`. */
 export function inDType(node: AnyNode, dtype: DType): AnyNode {
   const before = decidingDType(node);
   const inThatDType = <V extends { readonly dtype: DType }>(value: V): V =>

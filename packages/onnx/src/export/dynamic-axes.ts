@@ -17,7 +17,7 @@ import { tableRule } from "./size-tables.js";
 import type { Sizes } from "./traced-sizes.js";
 
 /** Merges models traced at several sizes. @throws MP_UNSUPPORTED for differences that no size explains */
-export function openSizes(
+export function mergeSizes(
   models: readonly OnnxModel[],
   open: readonly OpenSize[],
   sizes: readonly Sizes[],

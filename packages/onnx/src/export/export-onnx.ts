@@ -16,7 +16,7 @@ import { decidingBy, type FoldDecisions } from "../read/fold-decisions.js";
 import { subgraph } from "../trainable/subgraph.js";
 import { writeGraph } from "../write/write.js";
 import { castAfterMoves } from "./cast-after-moves.js";
-import { openSizes } from "./dynamic-axes.js";
+import { mergeSizes } from "./dynamic-axes.js";
 import {
   type ExportInputs,
   type ExportOptions,
@@ -83,7 +83,7 @@ export function exportOnnx<P, S, const I extends ExportInputs>(
   const even = traceSizes(read.openSizes, taken);
   const uneven = unevenSizes(read.openSizes, even, taken).filter((sizes) => isTaken(() => trace(sizes)));
   const sizes = [...even, ...uneven];
-  const exported = openSizes(
+  const exported = mergeSizes(
     sizes.map((each) => writeModel(trace(each), read)),
     read.openSizes,
     sizes,

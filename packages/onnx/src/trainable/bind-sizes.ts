@@ -2,7 +2,7 @@ import { type DType, formatShape, MpError, type Shape } from "@mp/graph";
 import type { OnnxValueInfo } from "../model.js";
 import { quote } from "../problem.js";
 
-/** Finds the sizes that a model leaves open from the shapes of given inputs. @throws MP_SHAPE_MISMATCH */
+/** Finds, from the inputs' shapes, the sizes that a model leaves open. @throws MP_SHAPE_MISMATCH */
 export function bindSizes(
   inputs: readonly OnnxValueInfo[],
   given: Readonly<Record<string, { readonly shape: Shape; readonly dtype: DType }>>,

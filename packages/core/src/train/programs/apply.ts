@@ -11,7 +11,7 @@ import { nextAverage } from "../weights/average.js";
 import { sharesBelowRange } from "../weights/below-range.js";
 import { poisonOfUpdate } from "./finite/poison-of-update.js";
 import type { TraceReports } from "./forward.js";
-import { moveMasters, selectMasters } from "./masters.js";
+import { moveMasters, selectMasters } from "./move-masters.js";
 import { computeScale, isUsable } from "./scale.js";
 import { divideBy, unscale } from "./unscale.js";
 import type { Window } from "./window.js";
@@ -29,7 +29,7 @@ export interface Applied {
     readonly gradNorm: Tensor;
     /** Computed learning rates by group; constant rates are left out. */
     readonly rates: Readonly<Record<string, Tensor>>;
-    /** For each tensor of the optimizer's state in few bits, the fraction of elements below its dtype's range. */
+    /** Fraction of elements below the normal range, for each f16 or 8-bit tensor of the optimizer's state. */
     readonly belowRange: TensorTree;
     readonly again: Tensor;
     readonly consecutiveSkips: Tensor;

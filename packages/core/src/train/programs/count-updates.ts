@@ -3,7 +3,7 @@ import { tensorsOf } from "@mp/graph/internal";
 import { and, cast, equal, literal, mul, not, reduceSum, sqrt } from "@mp/graph/ops";
 import { sumOfSquares } from "../../optim/global-norm.js";
 import type { StepDefinition } from "../definition/definition.js";
-import { selectMasters } from "./masters.js";
+import { selectMasters } from "./move-masters.js";
 
 /**
  * Counts nonzero gradients, nonzero updates, and nonzero updates that leave the master weight unchanged, as f32 scalars

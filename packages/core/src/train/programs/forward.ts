@@ -33,7 +33,7 @@ import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { mergeFrozen } from "../weights/frozen.js";
-import { hasUnevenMean, unevenMeans } from "./uneven-mean.js";
+import { hasUnevenMean, unevenMeans } from "./warn-of-uneven-means.js";
 import { warningOfUnreached } from "./unreached.js";
 import { lossesIn } from "./window.js";
 

@@ -22,7 +22,7 @@ import {
 import { type Applied, applyGradients, verdictOn } from "./apply.js";
 import { countUpdates } from "./count-updates.js";
 import { type ForwardBackward, forwardBackward, selectParameters, type TraceReports } from "./forward.js";
-import { selectMasters } from "./masters.js";
+import { selectMasters } from "./move-masters.js";
 import { computeScale } from "./scale.js";
 import type { Window } from "./window.js";
 

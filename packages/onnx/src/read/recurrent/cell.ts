@@ -15,7 +15,7 @@ export interface RecurrentOp {
   readonly operands: readonly OperandName[];
   /** Names of the operands that are initial states, the hidden state first. */
   readonly states: readonly OperandName[];
-  /** Reads the attributes that only this op has. */
+  /** Makes a cell from this op's own attributes. */
   readonly cell: (reader: NodeReader) => (direction: Direction) => Cell;
 }
 

@@ -5,7 +5,7 @@ import { describeEma } from "../../weights/average.js";
 
 export interface Setting {
   readonly name: string;
-  /** The setting's value as files hold it; empty for a part that the run does not have, which files leave out. */
+  /** The setting's value as in files; empty, and left out of files, for a part that the run lacks. */
   readonly text: string;
   /** Whether the setting determines the structure of the state. */
   readonly shapesState: boolean;
