@@ -61,7 +61,8 @@ export function broadcastShapes(a: Shape, b: Shape, what: string): Shape {
  * @throws MP_INVALID_ARGUMENT outside that range
  */
 export function normalizeAxis(axis: number, rank: number, what: string): number {
-  if (!Number.isInteger(axis) || axis < -rank || axis >= rank) {
+  if (!Number.isInteger(axis)) throw invalid(`${what}: the axis must be an integer, got ${shown(axis)}`);
+  if (axis < -rank || axis >= rank) {
     throw invalid(
       `${what}: axis ${shown(axis)} is outside a tensor of rank ${rank}, use ${-rank} … ${rank - 1}`,
     );

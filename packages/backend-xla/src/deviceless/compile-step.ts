@@ -16,7 +16,7 @@ export interface StepForGpu extends StepFigures, StepBound {
 
 /**
  * Compiles a training step for a GPU that this machine need not have. Nothing is computed.
- * @param train makes a trainer on the backend and calls its `step` once; results are zeros
+ * @param train makes a trainer on the backend and calls its `step` once; results mean nothing
  * @example
  * ```ts
  * const { kernels, bytes } = await compileStep({ target: "h200" }, async (backend) => {

@@ -1,4 +1,4 @@
-import { type Backend, type Graph, type HostTensor, type ValueType, zeros } from "@mp/graph";
+import { type Backend, full, type Graph, type HostTensor, isFloat, type ValueType } from "@mp/graph";
 import { defineBackend } from "@mp/graph/backend";
 import { checks, invalid, readOptions, withDefault } from "@mp/graph/internal";
 import { type CompiledStep, readCompiled } from "../compiled/compiled-step.js";
@@ -53,8 +53,8 @@ const OPTIONS = {
 };
 
 /**
- * A backend that compiles graphs for a GPU that this machine need not have, and runs none: all results are
- * zeros, and no step is applied. A trainer's first step compiles the trainer's program.
+ * A backend that compiles graphs for a GPU that this machine need not have, and runs none: results are 1
+ * where they are floats, else 0, and no step is applied. A trainer's first step compiles the trainer's program.
  * @param onCompiled is called with each graph once it is compiled
  * @throws MP_INVALID_ARGUMENT for an unknown option
  * @throws MP_BACKEND_UNAVAILABLE without the plugin, naming the remedy
@@ -71,7 +71,7 @@ export function deviceless(given: DevicelessOptions, onCompiled: (compiled: Comp
     name: "deviceless",
     manifest: compilerManifest(plugin, flashAttention),
     upload: ({ dtype, shape }) => ({ dtype, shape }),
-    download: (_, type) => zerosOf(type),
+    download: (_, type) => placeholder(type),
     bytes: () => 0,
     compile: async (graph, { bound, state }) => {
       const begin = performance.now();
@@ -91,7 +91,8 @@ export function deviceless(given: DevicelessOptions, onCompiled: (compiled: Comp
     },
     states: {
       create: (values) => new Packing(Object.entries(values)),
-      read: (layout, names) => Object.fromEntries(names.map((name) => [name, zerosOf(layout.typeOf(name))])),
+      read: (layout, names) =>
+        Object.fromEntries(names.map((name) => [name, placeholder(layout.typeOf(name))])),
       write: () => undefined,
       release: () => undefined,
       bytes: () => 0,
@@ -121,4 +122,5 @@ export async function compileLast(
   return last;
 }
 
-const zerosOf = ({ dtype, shape }: ValueType): HostTensor => zeros(shape, dtype);
+/** A scale of 0 would be warned of. */
+const placeholder = ({ dtype, shape }: ValueType): HostTensor => full(shape, isFloat(dtype) ? 1 : 0, dtype);

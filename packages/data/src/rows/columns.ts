@@ -162,9 +162,10 @@ export function conform(
     if (holds(value)) return [name, value];
     if (typeof value === "bigint") throw refuseBig(place, name, value);
     const allow = `let it be null with "${type}?"`;
-    const missing = mayBeNull ? "pass nullValues" : `${allow} and nullValues`;
-    const others =
-      nulls === undefined ? "or name its type in columns" : `name its type in columns, or ${missing}`;
+    const asNull = mayBeNull
+      ? `or pass nullValues: [${shown(given)}]`
+      : `name its type in columns, or ${allow} and nullValues`;
+    const others = nulls === undefined ? "or name its type in columns" : asNull;
     const remedy = given === null ? allow : `correct it, ${others}`;
     const problem = `column ${JSON.stringify(name)} must be ${called}, got ${shown(given)}`;
     throw rowError(place, `${problem}; ${remedy}`, { column: name });

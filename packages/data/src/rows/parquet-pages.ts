@@ -11,7 +11,7 @@ export const MOST_VALUES: number = 2 ** 26;
 export const MOST_GROUP_BYTES: number = 2 ** 30;
 
 /** Thrown at a valid but unsupported part of a file, with the remedy. */
-export class UnsupportedPart extends Error {
+export class Unread extends Error {
   readonly remedy: string;
 
   constructor(what: string, remedy: string) {
@@ -149,7 +149,7 @@ const PAGES: Readonly<Record<number, PageType | undefined>> = {
 function checkValues({ type, width }: ColumnChunk, page: Uint8Array, code: number, values: number): void {
   const { types, runs } = ENCODINGS[code] ?? {};
   if (types?.test(type) !== true)
-    throw new UnsupportedPart(`values of ${type} have encoding ${code}, which is not read`, "write them plain");
+    throw new Unread(`values of ${type} have encoding ${code}, which is not read`, "write them plain");
   // Nulls take no bytes, and the decoder makes room for all values before it looks at the page.
   if (code === 9 && width > 8 && values * width > MOST_GROUP_BYTES)
     throw new Error(`a page claims ${values} values of ${width} bytes`);

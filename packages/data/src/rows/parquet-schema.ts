@@ -6,7 +6,7 @@
 import type { FileMetaData, SchemaElement, SchemaTree } from "hyparquet";
 import type { RowPlace } from "../row-place.js";
 import { exactWhole, type KeepsBig, refuseBig } from "./big-integers.js";
-import { UnsupportedPart } from "./parquet-pages.js";
+import { Unread } from "./parquet-pages.js";
 
 /** Converts a decoded value that is not null. */
 type Read = (value: unknown, place: RowPlace) => unknown;
@@ -148,7 +148,7 @@ function checkNames(parts: readonly Part[]): void {
   const names = parts.map(({ name }) => name);
   const twice = names.find((name, at) => names.indexOf(name) !== at);
   if (twice === undefined) return;
-  throw new UnsupportedPart(`it names ${JSON.stringify(twice)} twice`, "name each column and each field once");
+  throw new Unread(`it names ${JSON.stringify(twice)} twice`, "name each column and each field once");
 }
 
 function readLeaf({ element, path }: SchemaTree, { leaves, keepsBig, definition, repetition }: Outer): Read {

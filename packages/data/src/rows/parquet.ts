@@ -7,7 +7,7 @@ import { readRange } from "../regular-file.js";
 import type { RowPlace } from "../row-place.js";
 import type { KeepsBig } from "./big-integers.js";
 import { decoder } from "./lines.js";
-import { checkPages, MOST_GROUP_BYTES, MOST_VALUES, UnsupportedPart, type Unpack } from "./parquet-pages.js";
+import { checkPages, MOST_GROUP_BYTES, MOST_VALUES, type Unpack, Unread } from "./parquet-pages.js";
 import { type Column, readColumns, readFields } from "./parquet-schema.js";
 import { FILE_START, type Inspected, type Row, type RowFile } from "./row-file.js";
 import { readStruct } from "./thrift.js";
@@ -167,10 +167,7 @@ async function readGroup(file: Inspected, reader: Reader, group: Group): Promise
 function toDate(milliseconds: number): Date {
   const date = new Date(milliseconds);
   if (!Number.isNaN(date.getTime())) return date;
-  throw new UnsupportedPart(
-    "a date is beyond the years that a Date has",
-    "leave its column out, or write it as text",
-  );
+  throw new Unread("a date is beyond the years that a Date has", "leave its column out, or write it as text");
 }
 
 const cutOff = (value: bigint, by: bigint): number => Number((value - (((value % by) + by) % by)) / by);
@@ -203,14 +200,14 @@ async function checkGroup(
     }
     const unpack = unpackers[meta.codec];
     if (unpack === undefined)
-      throw new UnsupportedPart(`column ${name} is packed by ${meta.codec}, which is not read`, "pack it by zstd");
+      throw new Unread(`column ${name} is packed by ${meta.codec}, which is not read`, "pack it by zstd");
     const bytes = await readRange(path, ...chunkRange(meta, name, sizeBytes));
     try {
       const { type, num_values: count } = meta;
       unread -= checkPages({ ...leaf, bytes, type, values: Number(count), unpack }, unread);
     } catch (cause) {
       const message = `column ${name}: ${reasonOf(cause)}`;
-      throw cause instanceof UnsupportedPart ? new UnsupportedPart(message, cause.remedy) : new Error(message, { cause });
+      throw cause instanceof Unread ? new Unread(message, cause.remedy) : new Error(message, { cause });
     }
   }
 }
@@ -225,6 +222,6 @@ function chunkRange(meta: ColumnMetaData, name: string, sizeBytes: number): [num
 
 function asBroken(path: string, what: string, cause: unknown): MpError {
   if (MpError.is(cause)) return cause;
-  const remedy = cause instanceof UnsupportedPart ? cause.remedy : REMEDY;
+  const remedy = cause instanceof Unread ? cause.remedy : REMEDY;
   return fileError(path, `${what} cannot be decoded, ${reasonOf(cause)}; ${remedy}`, {}, cause);
 }

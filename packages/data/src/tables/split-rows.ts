@@ -29,7 +29,7 @@ const checkOptions = optionsCheck<SplitOptions>(
 export function splitRows<R>(
   rows: readonly R[],
   options: SplitOptions = {},
-): { readonly train: readonly R[]; readonly test: readonly R[] } {
+): { readonly train: R[]; readonly test: R[] } {
   checkRows("splitRows: rows", rows);
   checkOptions("splitRows", options);
   const { testShare = 0.2, shuffle } = options;

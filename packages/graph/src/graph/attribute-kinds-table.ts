@@ -22,7 +22,7 @@ const count: Kind = {
   holds: (value) => Number.isSafeInteger(value) && (value as number) >= 0,
 };
 const integers: Kind = {
-  says: "must be integers",
+  says: "must be a list of integers",
   holds: (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
 };
 /** Limited to 32 bits, since engines use 32-bit indices. */

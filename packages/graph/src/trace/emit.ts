@@ -68,7 +68,7 @@ function emitHere<K extends Op>(
 export function commonDType(op: string, tensors: readonly { readonly dtype: DType }[]): DType {
   const [head, ...rest] = tensors;
   if (head === undefined) {
-    throw invalid(`${op}: needs a tensor among its operands; make one with constant(...)`);
+    throw invalid(`${op}: needs a tensor among its operands; literal(1) makes one of a number`);
   }
   let dtype = head.dtype;
   for (const tensor of rest) {

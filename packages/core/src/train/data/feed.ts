@@ -7,7 +7,7 @@ import { openPass, type TrainingData, warnOfRest } from "./source.js";
 
 type Shapes = { readonly [place: string]: readonly number[] };
 
-/** A position in the data: completed passes, the data's cursor in the current pass, and the shapes of a full batch. */
+/** A position in the data: completed passes, the data's cursor in the current pass, and the shapes of its last batch. */
 export interface FeedPlace {
   readonly pass: number;
   readonly place: Json;
@@ -52,9 +52,7 @@ export async function* feed<T>(
   const { start } = options;
   const dropping = options.partial === "keep" ? warnOfRest("fit", data) : undefined;
   if (dropping !== undefined) options.warn(dropping);
-  let { shapes } = start;
-  let full: string | undefined;
-  for (let { pass, place } = start; pass < options.passes; pass++, place = null) {
+  for (let { pass, place, shapes } = start; pass < options.passes; pass++, place = null, shapes = null) {
     const source = await openPass(data, place, pass);
     const next = async (): Promise<T | undefined> => {
       const due = options.breathe();
@@ -71,17 +69,17 @@ export async function* feed<T>(
         const given = batch;
         const fed = options.take(given);
         const after = source.place;
-        shapes ??= batchShapes(fed);
+        const own = batchShapes(fed);
         // Whether another batch follows matters only for a smaller batch.
-        const isSmaller =
-          options.partial === "drop" && fed.signature !== full && isPartial(batchShapes(fed), shapes);
-        if (!isSmaller) full = fed.signature;
+        const isSmaller = options.partial === "drop" && shapes !== null && isPartial(own, shapes);
         batch = isSmaller ? await next() : undefined;
         if (isSmaller && batch === undefined) {
           if (options.isAborted()) return;
           options.warn(partialBatch);
           break;
         }
+        // A smaller batch that another follows is a full one of a run that goes on with smaller batches.
+        shapes = own;
         batches.push(fed);
         sources.push(given);
         if (batches.length === options.accumulate) {
@@ -97,13 +95,15 @@ export async function* feed<T>(
     } finally {
       await source.close();
     }
-    yield { batches: [], sources: [], cursor: writeCursor({ pass: pass + 1, place: null, shapes }), pass };
+    yield { batches: [], sources: [], cursor: beginning(pass + 1), pass };
   }
 }
 
 function writeCursor({ pass, place, shapes }: FeedPlace): Json {
   return { feed: 1, pass, place, shapes };
 }
+
+const beginning = (pass: number): Json => writeCursor({ pass, place: null, shapes: null });
 
 /** Parses a cursor: null for the beginning, one that `fit` wrote, or one of the data source. */
 export function readCursor(cursor: Json): FeedPlace {
@@ -120,7 +120,7 @@ export function readCursor(cursor: Json): FeedPlace {
 /** Rewinds a cursor of `fit` (JSON text) to the beginning of its pass, any other to the beginning of the data. */
 export function passOnly(text: string): Json {
   const { pass } = readCursor(JSON.parse(text) as Json);
-  return pass === 0 ? null : writeCursor({ pass, place: null, shapes: null });
+  return pass === 0 ? null : beginning(pass);
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -148,12 +148,12 @@ function isPartial(shapes: Shapes, full: Shapes): boolean {
 const partialBatch: TrainingWarning = {
   type: "data",
   message:
-    'the last batch of a pass is smaller than the others and was left out; with partial: "keep" it is trained on, at the price of one more compilation',
+    'the last batch of a pass is smaller than the others and was left out; with the option partial: "keep" of fit it is trained on, at the price of one more compilation',
 };
 
 const partialStep = (left: number, accumulate: number): TrainingWarning => ({
   type: "data",
-  message: `the last ${left} batches of a pass were left out, a step takes ${accumulate} (accumulate)`,
+  message: `the last ${left === 1 ? "batch of a pass was" : `${left} batches of a pass were`} left out, a step takes ${accumulate} (accumulate)`,
 });
 
 function noBatches(pass: number): MpError<"MP_INVALID_ARGUMENT"> {

@@ -148,7 +148,7 @@ describe("fit", () => {
     const { result } = await fitted(batches(5), {}, options);
     expect(result.made).toBe(2);
     expect(warnings).toEqual([
-      { type: "data", message: "the last 1 batches of a pass were left out, a step takes 2 (accumulate)" },
+      { type: "data", message: "the last batch of a pass was left out, a step takes 2 (accumulate)" },
     ]);
   });
 
@@ -166,6 +166,27 @@ describe("fit", () => {
     const middle = [batch(0), batch(1, 3), batch(2)];
     expect((await fitted(middle)).state).toEqual(await byHand(middle));
   });
+
+  it.each([
+    [6, 3],
+    [3, 6],
+    [3, 3],
+  ])(
+    "trains on all batches where they go from %i rows to %i, within a pass and after it",
+    async (from, to) => {
+      for (const steps of [2, 4]) {
+        const warnings: TrainingWarning[] = [];
+        const training = await smallRun({ onWarning: (warning) => void warnings.push(warning) });
+        await training.fit(dataset(batches(4, from)), { epochs: 1, steps });
+        const asked: number[] = [];
+        const onStep = ({ batches }: FitStep<Data>): void => void asked.push(batches[0]?.x.shape[0] ?? 0);
+        const { made } = await training.fit(dataset(batches(4, to)), { epochs: 3, onStep });
+        expect(made).toBe(12 - steps);
+        expect(asked).toEqual(Array(12 - steps).fill(to));
+        expect(warnings).toEqual([]);
+      }
+    },
+  );
 
   it("tries the file that it saves to before the first step, and makes its folder", async () => {
     const folder = await mkdtemp(join(tmpdir(), "mp-fit-save-"));

@@ -34,7 +34,7 @@ export function warnOfRest<T>(what: string, data: TrainingData<T>): TrainingWarn
   if (typeof dropped !== "number" || dropped <= 0) return undefined;
   return {
     type: "data",
-    message: `${what}: the dataset leaves out ${dropped} examples of each pass, which make no full batch; with partial: "keep" it gives them as a smaller batch, and arrayDataset with "pad" as one with weights`,
+    message: `${what}: the dataset leaves out ${dropped} examples of each pass, which make no full batch; with partial: "keep" it gives them as a smaller batch, and arrayDataset with "pad" as one with weights, which the loss and its metrics must read`,
     details: { dropped },
   };
 }

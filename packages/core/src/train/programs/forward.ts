@@ -33,8 +33,8 @@ import { ownKey } from "../definition/objective-state.js";
 import type { TrainingState } from "../definition/state.js";
 import type { TrainingWarning } from "../definition/warning.js";
 import { mergeFrozen } from "../weights/frozen.js";
-import { hasUnevenMean, unevenMeans } from "./warn-of-uneven-means.js";
 import { warningOfUnreached } from "./unreached.js";
+import { hasUnevenMean, unevenMeans } from "./warn-of-uneven-means.js";
 import { lossesIn } from "./window.js";
 
 /** The results of one pass over a batch, f32; `gradients` are of loss · scale. */

@@ -15,7 +15,7 @@ import { currentBuilder } from "../trace.js";
 export function literal(number: number, dtype: DType = "f32"): Tensor {
   const builder = currentBuilder("literal");
   if (typeof number !== "number") {
-    throw invalid(`literal: takes a number, got ${shown(number)}`);
+    throw invalid(`literal: the value must be a number, got ${shown(number)}`);
   }
   checkAttribute("literal", "dtype", dtype);
   return Tensor.of(builder.literal(number, dtype));
@@ -27,7 +27,9 @@ export function literal(number: number, dtype: DType = "f32"): Tensor {
  */
 export function constant(value: HostTensor): Tensor {
   if (!isHostTensor(value)) {
-    throw invalid(`constant: takes host data, got ${shown(value)}; make it with tensor(data, shape)`);
+    throw invalid(
+      `constant: the value must be host data, got ${shown(value)}; ${typeof value === "number" ? `literal(${value})` : "tensor(data, shape)"} makes it`,
+    );
   }
   return emit("Constant", [], { value });
 }

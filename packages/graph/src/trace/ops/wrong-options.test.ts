@@ -203,6 +203,16 @@ describe("what is no list, no number or no dtype in its place is refused with a 
     );
   });
 
+  it("an options object in place of an axis, and a number in place of a tensor", () => {
+    expect(() => graphOf(({ x }) => squeeze(x, { axes: [1] } as never))).toThrow(
+      "Squeeze: axes must be a list of integers, got an object with axes",
+    );
+    expect(() => graphOf(({ x }) => concat([x, x], { axis: 1 } as never))).toThrow(
+      "Concat: the axis must be an integer, got an object with axis",
+    );
+    expect(() => graphOf(() => constant(1 as never))).toThrow("got 1; literal(1) makes it");
+  });
+
   it("bounds of NaN", () => {
     expect(() => graphOf(({ x }) => clip(x, { min: Number.NaN }))).toThrow(
       "min must be a number and not NaN, got NaN",
