@@ -143,13 +143,7 @@ async function withFolder(body) {
 
 /** @param {string} program @param {readonly string[]} args @param {number} limitSeconds */
 function nodeProcess(program, args, limitSeconds) {
-  // CUDA 12 and 13 have libraries of the same name, such as cuDNN's, so only TensorFlow's processes look there first.
-  const libraries = args.includes("tfjs") ? [join(root, "tensorflow", "lib")] : [];
-  const searched = [...libraries, process.env["LD_LIBRARY_PATH"]].filter(Boolean).join(":");
-  return runProcess(process.execPath, [join(root, program), ...args], {
-    limitSeconds,
-    environment: { LD_LIBRARY_PATH: searched },
-  });
+  return runProcess(process.execPath, [join(root, program), ...args], { limitSeconds });
 }
 
 /** @param {import("./process.mjs").Ended} ended */
@@ -167,10 +161,9 @@ function isGood(value) {
 
 /** @param {string} device @param {boolean} small @param {boolean} hasTorch */
 function jobsFor(device, small, hasTorch) {
-  const hasTensorFlow = existsSync(join(root, "tensorflow"));
   // `xla()` would open the plugin of MP_XLA_PLUGIN for any device.
   const hasXla = device !== "webgpu" && (process.env["MP_XLA_PLUGIN"] !== undefined || given.plan);
-  const plan = makePlan({ device, small, rounds: given.rounds, hasTorch, hasTensorFlow, hasXla });
+  const plan = makePlan({ device, small, rounds: given.rounds, hasTorch, hasXla });
   return plan.filter(({ part }) => given.only === undefined || given.only.includes(part));
 }
 

@@ -14,7 +14,6 @@ import { fail } from "../workspace/fail.mjs";
 import { manifestAt, root } from "../workspace/packages.mjs";
 import { turbo } from "../workspace/turbo.mjs";
 import { fetchWheels, hashFile, MAX_PIECE_BYTES, python, run, writeArchive, writeSums } from "./archive.mjs";
-import { packTensorFlow } from "./pack-tensorflow.mjs";
 import { packXla } from "./pack-xla.mjs";
 import { CUDA_WHEEL, MEMBERS, NODE } from "./pinned.mjs";
 import { productionFiles } from "./production-files.mjs";
@@ -38,7 +37,7 @@ const PROGRAMS = [
  * @param {string} folder
  * @param {import("../commands/gpu.mjs").PackOptions} options
  */
-export async function packGpu(folder, { hasCuda, hasXla, tensorFlow }) {
+export async function packGpu(folder, { hasCuda, hasXla }) {
   const filter = [...MEMBERS, "packages/libxla"].map((member) => `./${member}...`);
   if (!turbo(["build"], { filter, quiet: true })) fail("gpu pack: the packages did not build");
   mkdirSync(folder, { recursive: true });
@@ -53,7 +52,6 @@ export async function packGpu(folder, { hasCuda, hasXla, tensorFlow }) {
       ...packNode(folder, work),
       ...(hasCuda ? packCuda(folder, work, files) : []),
       ...(hasXla ? await packXla(folder) : []),
-      ...(tensorFlow === undefined ? [] : packTensorFlow(folder, work, tensorFlow)),
     ];
     copyFileSync(join(root, "tools/gpu/run.sh"), join(folder, "run.sh"));
     chmodSync(join(folder, "run.sh"), 0o755);

@@ -19,7 +19,6 @@
  * @property {boolean} small
  * @property {number} rounds
  * @property {boolean} hasTorch whether a PyTorch was found that runs on the device
- * @property {boolean} hasTensorFlow whether the pack has it
  * @property {boolean} hasXla whether a plugin of XLA was found for the device
  */
 
@@ -45,7 +44,6 @@ export const PARTS = [
   "torch-compile",
   "workloads",
   "app",
-  "tensorflow",
 ];
 
 const FLOAT32 = "float32";
@@ -111,7 +109,7 @@ const SIZES = {
 };
 
 /** @param {Wanted} wanted @returns {readonly Job[]} */
-export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXla }) {
+export function makePlan({ device, small, rounds, hasTorch, hasXla }) {
   const sizes = small ? SIZES.small : SIZES.full;
   const precisions = /** @type {Record<string, readonly string[]>} */ (PRECISIONS)[device] ?? [];
   const halves = precisions.filter((precision) => precision !== FLOAT32);
@@ -155,7 +153,6 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
     { name: "encoder", workload: encoder },
     { name: "ResNet-50", workload: resnet },
   ];
-  const onTensorFlow = { flags: ["--backend", "tfjs"], beside: NO_PEERS };
   /** @param {string} name @param {string} workload @param {readonly string[]} among @param {readonly string[]} [beside] */
   const xla = (name, workload, among, beside = PLAIN) =>
     bench("xla", name, { workload, among, flags: ["--backend", "xla"], beside });
@@ -224,15 +221,6 @@ export function makePlan({ device, small, rounds, hasTorch, hasTensorFlow, hasXl
       program: "apps/word-lm/dist/main.js",
       args: ["--device", device, "--precision", precision, ...sizes.app],
     })),
-    ...(hasTensorFlow && device !== "webgpu"
-      ? [
-          ...probe("tensorflow", "tfjs", "tensorflow/probe"),
-          ...compiled.flatMap(({ name, workload }) =>
-            bench("tensorflow", name, { workload, ...onTensorFlow }),
-          ),
-          ...conformance("tensorflow", "tfjs", "tensorflow/conformance"),
-        ]
-      : []),
   ];
 }
 

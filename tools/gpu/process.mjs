@@ -14,15 +14,12 @@ const KEPT = 4000;
  * Runs a program to its end, or to the limit; what it says on stderr is copied to this process's.
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ limitSeconds?: number; environment?: Record<string, string>; quiet?: boolean }} [options] `quiet`: stderr is not copied
+ * @param {{ limitSeconds?: number; quiet?: boolean }} [options] `quiet`: stderr is not copied
  * @returns {Promise<Ended>}
  */
-export function runProcess(command, args, { limitSeconds = 3600, environment = {}, quiet = false } = {}) {
+export function runProcess(command, args, { limitSeconds = 3600, quiet = false } = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...environment },
-    });
+    const child = spawn(command, args, { stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     let errors = "";
     /** @type {NodeJS.Timeout | undefined} */

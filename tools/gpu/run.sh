@@ -19,7 +19,7 @@ sh run.sh [flags]
   --out FILE          the result; default gpu-result.json in the current folder
   --small             a few steps of each, to see that everything runs; its figures mean nothing
   --only PART,...     of xla, probe, word-lm, encoder, resnet-50, operators, conformance, largest-batch, fused-lstm,
-                      torch-compile, workloads, app, tensorflow; default all, the most important jobs first
+                      torch-compile, workloads, app; default all, the most important jobs first
   --rounds N          processes of each side; default 3
   --minutes N         start nothing after this time, and say what is left
   --resume            run only what the file of --out does not have yet
@@ -58,7 +58,7 @@ fi
 mkdir -p "$work"
 # What lies there already is not unpacked again.
 if ! cmp -s "$here/SHA256SUMS" "$work/SHA256SUMS"; then
-  for name in mp node cuda xla tensorflow; do
+  for name in mp node cuda xla; do
     # Pieces are numbered, so that their order is that of their names.
     if ls "$here/$name.tar.gz"* > /dev/null 2>&1; then cat "$here/$name.tar.gz"* | tar -xzf - -C "$work"; fi
   done
