@@ -9,7 +9,7 @@ export function run([folder, ...rest], install) {
     return fail("pack: takes the folder that the tarballs go to, as in npm run pack -- tarballs", 2);
   install();
   mkdirSync(resolve(folder), { recursive: true });
-  console.log("Building the public packages: about a minute of processor time where nothing is built");
+  console.log("Building the public packages: about 40 s of processor time where nothing is built");
   for (const [name, path] of packAll(resolve(folder), true))
     console.log(`${name} ${relative(process.cwd(), path)}`);
   // Without ./ npm would take the path for a GitHub repository.

@@ -1,3 +1,0 @@
-import { appPreset } from "@mp/build/tsup";
-
-export default appPreset();

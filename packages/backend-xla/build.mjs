@@ -1,0 +1,3 @@
+import { buildPackage } from "@mp/build";
+
+await buildPackage({ index: "src/index.ts", compile: "src/entries/compile.ts" });
