@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { fail } from "../workspace/fail.mjs";
 
 /** Largest size of a piece of an archive, because many ways to transfer files refuse larger files. */
-export const MAX_PIECE_BYTES = 60_000_000;
+const MAX_PIECE_BYTES = 60_000_000;
 
 /**
  * Packs files of a folder, and splits an archive that is larger than a piece: NAME.tar.gz, or NAME.tar.gz.00 and on.
@@ -55,14 +55,6 @@ export function writeSums(folder, paths) {
 
 /** The Python whose pip fetches wheels. */
 export const python = process.env["PEER_PYTHON"] ?? "python3";
-
-/** Fetches wheels alone, without dependencies. @param {string} folder @param {readonly string[]} args of pip download */
-export const fetchWheels = (folder, args) =>
-  run(python, [
-    ...["-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"],
-    ...args,
-    ...["-d", folder],
-  ]);
 
 /** @param {string} command @param {readonly string[]} args @param {string} [cwd] */
 export function run(command, args, cwd) {
