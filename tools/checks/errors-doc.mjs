@@ -1,15 +1,14 @@
 /** Checks that docs/errors.md has one non-empty section per error code, in the order of the code list. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
 import { root } from "../workspace/packages.mjs";
+import { transpile } from "./program.mjs";
 
 const source = readFileSync(join(root, "packages/graph/src/errors.ts"), "utf8");
-const { outputText } = ts.transpileModule(source, {
-  compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
-});
 /** @type {{ ERROR_CODES: readonly string[] }} */
-const { ERROR_CODES } = await import(`data:text/javascript,${encodeURIComponent(outputText)}`);
+const { ERROR_CODES } = await import(
+  `data:text/javascript,${encodeURIComponent(transpile("errors.ts", source))}`
+);
 
 const sections = readFileSync(join(root, "docs/errors.md"), "utf8").split(/^## /m).slice(1);
 const documented = sections.map((section) => section.split("\n")[0]?.trim() ?? "");

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import ts from "typescript";
+import { transformSync } from "esbuild";
 import { root } from "../workspace/packages.mjs";
 
 const LIMIT_MS = 600_000;
@@ -23,21 +23,16 @@ export const compilerOptions = {
   typeRoots: [join(root, "node_modules", "@types")],
 };
 
+const tsconfigRaw = { compilerOptions: { verbatimModuleSyntax: true } };
+
 /**
- * @param {string} fileName that stack traces name
+ * @param {string} sourcefile that stack traces name
  * @param {string} source TypeScript, whose types are not checked
  * @returns {string} JavaScript, with its source map inside
  */
-export function transpile(fileName, source) {
-  const compilerOptions = {
-    target: ts.ScriptTarget.ES2023,
-    module: ts.ModuleKind.ESNext,
-    verbatimModuleSyntax: true,
-    inlineSourceMap: true,
-    inlineSources: true,
-  };
-  return ts.transpileModule(source, { fileName, compilerOptions }).outputText;
-}
+export const transpile = (sourcefile, source) =>
+  transformSync(source, { sourcefile, loader: "ts", target: "node20", sourcemap: "inline", tsconfigRaw })
+    .code;
 
 /**
  * Type checks the program in a folder that is an ES module package and has its dependencies, then runs it there.

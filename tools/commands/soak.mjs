@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fail } from "../workspace/fail.mjs";
@@ -50,26 +49,16 @@ function soakOptions(args) {
   }
 }
 
-/** Each engine's folder in packages, and the expression that opens its backend, where `m` is its module. */
-const opened = {
-  ort: { folder: "backend-ort", backend: "m.ort()" },
-  tfjs: { folder: "backend-tfjs", backend: "m.tfjs({ tf: await m.loadTfjsNode() })" },
-  openvino: { folder: "backend-openvino", backend: "m.openvino()" },
-  xla: { folder: "backend-xla", backend: 'm.xla({ device: "cpu" })' },
-  "ort on webgpu": { folder: "backend-ort", backend: 'm.ort({ device: "webgpu" })' },
-};
-
 /** The reference, and the engines whose package builds and whose native library opens here. */
 function engines() {
-  const found = Object.entries(opened).filter(([name, { folder, backend }]) => {
-    const path = join(root, "packages", folder);
-    if (!existsSync(path) || !turbo(["build"], { filter: [`@mp/${folder}`], quiet: true })) return false;
-    const script = `const m = await import('./dist/index.js'); await (await ${backend}).dispose();`;
-    const opens = runNode(["--input-type=module", "-e", script], { cwd: path, stdio: "ignore" }) === 0;
+  const found = ["ort", "tfjs", "openvino", "xla", "ort on webgpu"].filter((name) => {
+    const [engine = "", device = "cpu"] = name.split(" on ");
+    if (!turbo(["build"], { filter: [`@mp/backend-${engine}`], quiet: true })) return false;
+    const opens = runNode(["tools/gpu/probe.mjs", engine, device], { stdio: "ignore" }) === 0;
     if (!opens) console.log(`soak: ${name} does not open here, and is left out`);
     return opens;
   });
-  return ["reference", ...found.map(([name]) => name)];
+  return ["reference", ...found];
 }
 
 /** @param {readonly string[]} args @param {() => void} install @returns {Promise<number>} exit code */
