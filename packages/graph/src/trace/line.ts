@@ -1,5 +1,8 @@
 const internalPrefixes: string[] = [];
 
+/** Places by script and position in it, empty for those of the SDK. A stack as text costs more than the operator. */
+const places = new Map<string, Map<number, string>>();
+
 /** Number of stack frames to search, since nested layers come between an operator and the user's line. */
 export const STACK_DEPTH = 60;
 
@@ -15,21 +18,52 @@ export function hideFromOrigins(moduleUrl: string | undefined): void {
   const root = /^(.*\/)(?:src|dist)\/$/.exec(folder)?.[1];
   const folders = root === undefined ? [folder] : [`${root}src/`, `${root}dist/`];
   for (const prefix of folders) if (!internalPrefixes.includes(prefix)) internalPrefixes.push(prefix);
+  places.clear();
 }
 
 hideFromOrigins((import.meta.url as string | undefined)?.replace(/\/src\/trace\/[^/]*$/, "/src/index.js"));
 
+/** The stack of the caller: frames where the engine gives them, otherwise text. */
+const stackHere = (): NodeJS.CallSite[] | string | undefined => new Error().stack;
+
 /** The innermost stack frame outside the SDK as `file:line:column`, or undefined when there is none. */
 export function userLine(): string | undefined {
-  const limit = Error.stackTraceLimit;
+  const { stackTraceLimit, prepareStackTrace } = Error;
   Error.stackTraceLimit = STACK_DEPTH;
-  const { stack } = new Error();
-  Error.stackTraceLimit = limit;
-  return stack === undefined ? undefined : findUserLine(stack);
+  Error.prepareStackTrace = (_, sites) => sites;
+  const sites = stackHere();
+  Object.assign(Error, { prepareStackTrace });
+  try {
+    if (typeof sites !== "object") return findUserLine(sites);
+    for (const site of sites) {
+      const script = site.getScriptNameOrSourceURL();
+      const place = script ? places.get(script)?.get(site.getPosition()) : "";
+      // The text is that of source maps, where the process has any.
+      if (place === undefined) return learnPlaces(sites, stackHere());
+      if (place !== "") return place;
+    }
+    return undefined;
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** `userLine` for a stack as frames and as text. Remembers the places of the frames. */
+function learnPlaces(sites: readonly NodeJS.CallSite[], stack: unknown): string | undefined {
+  if (typeof stack !== "string") return undefined;
+  const lines = stack.split("\n").slice(1);
+  if (lines.length === sites.length) {
+    for (const [index, site] of sites.entries()) {
+      const script = site.getScriptNameOrSourceURL() ?? "";
+      const known = places.get(script) ?? new Map<number, string>();
+      places.set(script, known.set(site.getPosition(), findUserLine(lines[index]) ?? ""));
+    }
+  }
+  return findUserLine(stack);
 }
 
 /** `userLine` for a given stack. */
-export function findUserLine(stack: string): string | undefined {
+export function findUserLine(stack = ""): string | undefined {
   for (const frame of stack.split("\n")) {
     const location = /^ +at (?:.*\()?((?:file:\/\/|\/|[A-Za-z]:\\|https?:)[^()]*:\d+:\d+)\)?$/.exec(
       frame,
