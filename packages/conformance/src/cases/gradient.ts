@@ -1,26 +1,29 @@
 /** Compiled gradient graphs of every differentiable op, in every floating dtype, compared with the oracle. */
 import {
   type Backend,
+  type BackendManifest,
   type ComputeDType,
   elementCount,
   type Graph,
+  GraphBuilder,
   grad,
+  type HostTensor,
   type Op,
   type Tensor,
   tensor,
+  type Value,
 } from "@mp/graph";
 import { add, cast, constant, mul, reduceSum } from "@mp/graph/ops";
 import { evaluate } from "@mp/graph/reference";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
-import { freshGraph } from "../fresh.js";
 import { hostData, toNumbers } from "../host-data.js";
 import type { GradientSample, Gradients } from "../samples/gradient-sample.js";
 import { opRows } from "../samples/op-table.js";
+import { unsupportedGraph } from "../support.js";
 import { traceGraph } from "../traced-graph.js";
-import { runGraph, type Tensors } from "./kinds/graph-case.js";
-import { scriptedCase } from "./kinds/scripted-case.js";
+import { expectRefused, runGraph, type Tensors } from "./kinds/graph-case.js";
 
 /** Sums the elements with unequal weights, so that an exchange of two gradients shows. */
 function sumWithWeights(x: Tensor): Tensor {
@@ -43,17 +46,6 @@ function gradientGraph({ fn, points }: GradientSample, dtype: ComputeDType, with
   });
 }
 
-async function checkGradients(backend: Backend, graph: Graph, inputs: Tensors): Promise<void> {
-  const want = evaluate(graph, inputs);
-  const got = await runGraph(backend, freshGraph(graph), inputs);
-  const budget = graphBudget(backend.manifest, graph);
-  for (const [name, tensorWanted] of Object.entries(want)) {
-    if (!toNumbers(tensorWanted).every(Number.isFinite)) fail(`${name} is not finite, on the oracle itself`);
-    const mismatch = compareAtScale(got[name], tensorWanted, budget);
-    if (mismatch !== undefined) fail(`${name} ${mismatch}`);
-  }
-}
-
 /** The sample whose function is the weighted sum of the gradients, for second derivatives. */
 const differentiate = ({ behaviour, fn, points }: GradientSample): GradientSample => ({
   behaviour: `${behaviour}-twice`,
@@ -64,24 +56,69 @@ const differentiate = ({ behaviour, fn, points }: GradientSample): GradientSampl
   points,
 });
 
-/** A case of the gradients of a function, with its result on request. */
+/** A sample's graph, and its inputs. */
+type Traced = readonly [behaviour: string, graph: Graph, inputs: () => Tensors];
+
+function trace(sample: GradientSample, dtype: ComputeDType, withResult: boolean): Traced {
+  const inputs = (): Tensors =>
+    Object.fromEntries(sample.points.map(({ shape, data }, at) => [`x${at}`, hostData(dtype, data, shape)]));
+  return [sample.behaviour, gradientGraph(sample, dtype, withResult), inputs];
+}
+
+/** Runs the graphs of all samples as one, since engines take long for each, and compares each with its own budget. */
+async function checkGradients(backend: Backend, traced: readonly Traced[]): Promise<void> {
+  const builder = new GraphBuilder();
+  const results = new Map<string, Value>();
+  const fed: Record<string, HostTensor> = {};
+  for (const [behaviour, graph, inputs] of traced) {
+    const operands = graph.inputs.map(({ name, value }) =>
+      builder.input(`${behaviour} ${name}`, value, "batch"),
+    );
+    for (const [at, value] of builder.inline(graph, operands).entries())
+      results.set(`${behaviour} ${graph.outputs[at]?.name}`, value);
+    for (const [name, given] of Object.entries(inputs())) fed[`${behaviour} ${name}`] = given;
+  }
+  const got = await runGraph(backend, builder.finish(results), fed);
+  for (const [behaviour, graph, inputs] of traced) {
+    const budget = graphBudget(backend.manifest, graph);
+    for (const [name, want] of Object.entries(evaluate(graph, inputs()))) {
+      const what = `${behaviour}: ${name}`;
+      if (!toNumbers(want).every(Number.isFinite)) fail(`${what} is not finite, on the oracle itself`);
+      const mismatch = compareAtScale(got[`${behaviour} ${name}`], want, budget);
+      if (mismatch !== undefined) fail(`${what} ${mismatch}`);
+    }
+  }
+}
+
+/** A case of the gradients of functions, with their results on request. Leaves out what a backend does not support. */
 export function gradientCase(
   id: string,
   dtype: ComputeDType,
-  sample: GradientSample,
+  samples: readonly GradientSample[],
   withResult = false,
 ): ConformanceCase {
-  let traced: Graph | undefined;
-  const graph = (): Graph => {
-    traced ??= gradientGraph(sample, dtype, withResult);
-    return traced;
+  let kept: readonly Traced[] | undefined;
+  const all = (): readonly Traced[] => {
+    kept ??= samples.map((sample) => trace(sample, dtype, withResult));
+    return kept;
   };
-  return scriptedCase(id, graph, (backend) => {
-    const inputs = sample.points.map(
-      ({ shape, data }, index) => [`x${index}`, hostData(dtype, data, shape)] as const,
-    );
-    return checkGradients(backend, graph(), Object.fromEntries(inputs));
-  });
+  const reasons = (manifest: BackendManifest): readonly (string | undefined)[] =>
+    all().map(([, graph]) => unsupportedGraph(manifest, graph));
+  return {
+    id,
+    unsupported: (manifest) => {
+      const given = reasons(manifest);
+      return given.includes(undefined) ? undefined : given[0];
+    },
+    refuses: (backend) => expectRefused(backend, (all()[0] as Traced)[1]),
+    run: (backend) => {
+      const given = reasons(backend.manifest);
+      return checkGradients(
+        backend,
+        all().filter((_, at) => given[at] === undefined),
+      );
+    },
+  };
 }
 
 /** Adds second derivatives in f32; in half dtypes second derivatives are mostly rounding error. */
@@ -93,9 +130,7 @@ const gradientSamples = (row: readonly GradientSample[], dtype: ComputeDType): r
 export const gradientCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap((op) => {
   const row: Gradients = opRows[op].gradients;
   if ("none" in row) return [];
-  return (["f32", "f16", "bf16"] as const).flatMap((dtype) =>
-    gradientSamples(row, dtype).map((sample) =>
-      gradientCase(`gradient/${op}-${dtype}/${sample.behaviour}`, dtype, sample),
-    ),
+  return (["f32", "f16", "bf16"] as const).map((dtype) =>
+    gradientCase(`gradient/${op}-${dtype}/every-behavior`, dtype, gradientSamples(row, dtype)),
   );
 });

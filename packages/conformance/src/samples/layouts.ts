@@ -9,8 +9,7 @@ import {
   type Value,
 } from "@mp/graph";
 
-export interface Layout {
-  readonly name: string;
+interface Layout {
   readonly applies: (shape: Shape) => boolean;
   /** The tensor to feed; `graph` emits the nodes that compute the operand from it. */
   readonly host: (tensor: HostTensor) => HostTensor;
@@ -20,7 +19,6 @@ export interface Layout {
 const reverseAxes = (shape: Shape): number[] => shape.map((_, axis) => shape.length - 1 - axis);
 
 const transposed: Layout = {
-  name: "transposed",
   applies: (shape) => shape.length >= 2 && !shape.includes(0),
   host: (tensor) => {
     const strides = stridesOf(tensor.shape).reverse();
@@ -33,7 +31,6 @@ const transposed: Layout = {
 
 /** Takes every second element from index 1 on, along every axis; the elements in between must not be read. */
 const sliced: Layout = {
-  name: "sliced",
   applies: (shape) => shape.length >= 1 && !shape.includes(0),
   host: (tensor) => {
     const strides = stridesOf(tensor.shape);
@@ -53,16 +50,20 @@ const sliced: Layout = {
     }),
 };
 
-export const LAYOUTS: readonly Layout[] = [transposed, sliced];
+const LAYOUTS: readonly Layout[] = [transposed, sliced];
 
-/** A feed for `sampleGraph` that applies the layout where it can. */
-export function layOut(layout: Layout) {
-  return (builder: GraphBuilder, name: string, tensor: HostTensor): readonly [Value, HostTensor] => {
-    const derived = layout.applies(tensor.shape);
-    const fed = derived ? layout.host(tensor) : tensor;
-    const value = builder.input(name, { dtype: fed.dtype, shape: fed.shape }, "batch");
-    return [derived ? layout.graph(builder, value, tensor.shape) : value, fed];
-  };
+/** A feed for `sampleGraph` that lays out each second operand, and the others in the other way, where it can. */
+export function layOut(
+  builder: GraphBuilder,
+  name: string,
+  tensor: HostTensor,
+): readonly [Value, HostTensor] {
+  const [at = 0, place = 0] = name.match(/\d+/g)?.map(Number) ?? [];
+  const turned = (at + place) % 2 === 0 ? LAYOUTS : LAYOUTS.toReversed();
+  const layout = turned.find(({ applies }) => applies(tensor.shape));
+  const fed = layout?.host(tensor) ?? tensor;
+  const value = builder.input(name, { dtype: fed.dtype, shape: fed.shape }, "batch");
+  return [layout?.graph(builder, value, tensor.shape) ?? value, fed];
 }
 
 /** Makes a tensor from elements of another: `from` gives their positions, or undefined for junk. */

@@ -84,7 +84,7 @@ const types = ({ outputs }: AnyNode): string => outputs.map(({ dtype, shape }) =
 const firstBytes = ({ data }: HostTensor): string =>
   new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, Math.min(64, data.byteLength)).join();
 
-const PLACES = ["inputs", "slots", "inner-values"];
+const PLACES = ["inputs", "inner-values"];
 
 function fault(
   name: string,

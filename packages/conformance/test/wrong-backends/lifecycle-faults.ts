@@ -133,7 +133,7 @@ export const lifecycleFaults: readonly WrongBackend[] = [
     factory: () => oracleWithKernels({ Relu: inItsOperandsPlace }),
     axes: ["op"],
     among: /Relu/,
-    named: ["op/Relu-f32/leaves-its-operands"],
+    named: ["op/Relu-f32/values"],
   },
   {
     fault: "uploads of i64 keep the caller's array",

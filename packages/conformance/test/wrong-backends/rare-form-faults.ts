@@ -230,7 +230,7 @@ export const rareFormFaults: readonly WrongBackend[] = [
     axes: AXES,
     among: /\/Pad[-/]/,
     named: inFloats("option/Pad-*/each-value-and-each-two"),
-    consequences: [/^option\/Pad-f8e5m2/],
+    consequences: [/^option\/Pad-f8e5m2/, /^integer\/Pad-/],
   },
   {
     fault: "an infinite limit is none",

@@ -6,14 +6,15 @@ import {
   type DType,
   type Graph,
   GraphBuilder,
+  type Handle,
   type HostTensor,
   isComputeFloat,
   isNode,
+  type RunInput,
   rangeValues,
-  type StateOptions,
 } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
-import type { Allowance } from "../../compare/allowance.js";
+import { type Allowance, EXACT } from "../../compare/allowance.js";
 import { compareTensors } from "../../compare/compare-tensors.js";
 import type { CaseContext, ConformanceCase } from "../../conformance-case.js";
 import { expectCode, expectThat, fail } from "../../expectations.js";
@@ -26,8 +27,10 @@ import { supportsAll, unsupportedGraph } from "../../support.js";
 
 export type Tensors = Readonly<Record<string, HostTensor>>;
 
+type Inputs = Readonly<Record<string, RunInput>>;
+
 /** Compiles a graph, runs it on each of the inputs and disposes of the executable. */
-async function runOnEach<G extends readonly Tensors[]>(
+async function runOnEach<G extends readonly Inputs[]>(
   backend: Backend,
   graph: Graph,
   given: G,
@@ -44,7 +47,7 @@ async function runOnEach<G extends readonly Tensors[]>(
 }
 
 /** Compiles a graph, runs it once and disposes of the executable. */
-export async function runGraph(backend: Backend, graph: Graph, inputs: Tensors): Promise<Tensors> {
+export async function runGraph(backend: Backend, graph: Graph, inputs: Inputs): Promise<Tensors> {
   return (await runOnEach(backend, graph, [inputs] as const))[0];
 }
 
@@ -59,7 +62,8 @@ export interface GraphCheck {
   readonly want?: Tensors;
   /** Values of inputs that come from the slots of a state, each slot named like its input. */
   readonly slots?: Tensors;
-  readonly stateOptions?: StateOptions;
+  /** Whether inputs are handles. They must keep what was uploaded, since engines may give kernels their memory. */
+  readonly isUploaded?: boolean;
   /** Inputs of a second run of the same executable, which is compared with the oracle, too. */
   readonly again?: Tensors;
 }
@@ -164,9 +168,8 @@ async function runWithSlots(
   graph: Graph,
   inputs: Tensors,
   slots: Tensors,
-  options: StateOptions,
 ): Promise<Tensors> {
-  const state = await backend.createState(slots, options);
+  const state = await backend.createState(slots);
   try {
     const bindings = Object.keys(slots).map((name) => ({ slot: name, input: name }));
     return (await runOnEach(backend, graph, [inputs] as const, { state, bindings }))[0];
@@ -175,9 +178,27 @@ async function runWithSlots(
   }
 }
 
+/** Runs a graph on handles and checks what they hold afterwards. */
+async function runOnHandles(
+  backend: Backend,
+  graph: Graph,
+  inputs: Tensors,
+  describe: (input: string) => string,
+): Promise<Tensors> {
+  const handles: Record<string, Handle> = {};
+  for (const [name, tensor] of Object.entries(inputs)) handles[name] = await backend.upload(tensor);
+  const results = await runGraph(backend, graph, handles);
+  for (const [name, handle] of Object.entries(handles)) {
+    const mismatch = compareTensors(await backend.download(handle), inputs[name] as HostTensor, EXACT);
+    if (mismatch !== undefined) fail(`${describe(name)}, an operand, after the run ${mismatch}`);
+    handle.dispose();
+  }
+  return results;
+}
+
 export async function checkGraph(
   backend: Backend,
-  { graph, inputs, allowance, describe, want, slots, stateOptions = {}, again }: GraphCheck,
+  { graph, inputs, allowance, describe, want, slots, isUploaded = false, again }: GraphCheck,
   { seed }: Pick<CaseContext, "seed">,
 ): Promise<void> {
   const asRead = (tensors: Tensors): Tensors =>
@@ -197,18 +218,16 @@ export async function checkGraph(
     await expectCode(
       "MP_OUT_OF_RANGE",
       "a run on i64 beyond i32, which the manifest says it is stored as",
-      () =>
-        slots === undefined
-          ? runGraph(backend, graph, fed)
-          : runWithSlots(backend, graph, fed, held, stateOptions),
+      () => (slots === undefined ? runGraph(backend, graph, fed) : runWithSlots(backend, graph, fed, held)),
     );
     return;
   }
   const other = again && asRead(again);
-  const [got, gotAgain] =
-    slots === undefined
+  const [got, gotAgain] = isUploaded
+    ? [await runOnHandles(backend, graph, fed, (name) => describe?.(name) ?? name)]
+    : slots === undefined
       ? await runOnEach(backend, graph, other === undefined ? [fed] : [fed, other])
-      : [await runWithSlots(backend, graph, fed, held, stateOptions)];
+      : [await runWithSlots(backend, graph, fed, held)];
   for (const [name, tensor] of Object.entries(fed))
     expectUntouched(tensor, kept[name] as HostTensor, describe?.(name) ?? name);
   expectResults(got, wanted);

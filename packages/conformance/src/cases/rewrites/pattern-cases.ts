@@ -24,14 +24,19 @@ import { type Fit, type GraphCheck, partialCase } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
-/** Sources of operands. With constants and constant slots, each second pattern has an input first. */
-type Feed = "inputs" | "constants" | "slots" | "constant-slots" | "inner-values";
-const PLACES: readonly Feed[] = ["inputs", "constants", "slots", "constant-slots", "inner-values"];
+/** Sources of operands. With constants, each second pattern has an input first. */
+type Feed = "inputs" | "slots" | "constants" | "inner-values";
 
-/** Dtypes with a graph for each place; other dtypes have one graph, with each pattern once, in various places. */
-const THOROUGH: readonly DType[] = ["f32"];
-/** Places for the other dtypes; constants are frequent, since most engines fold and rewrite around them. */
-const GATHERED: readonly Feed[] = ["constants", "inputs", "constants", "slots", "constants", "inner-values"];
+/** In f32 each place has graphs of its own. Slots are inputs to an engine's compiler, so each second pattern has them. */
+const PLACES: readonly (readonly [called: string, places: readonly Feed[]])[] = [
+  ["inputs", ["inputs", "slots"]],
+  ["constants", ["constants"]],
+  ["inner-values", ["inner-values"]],
+];
+/** Other dtypes have one graph with each pattern once. Constants are frequent: engines fold and rewrite around them. */
+const GATHERED: typeof PLACES = [
+  ["any-place", ["constants", "inputs", "constants", "slots", "constants", "inner-values"]],
+];
 
 /** Number of pairs of the 16 edge numbers; further elements of an operand are in random order. */
 const PAIRS = 256;
@@ -69,9 +74,9 @@ function placeOperand(instance: Instance, tensor: HostTensor): Value {
   const { dtype, shape, data } = tensor;
   const count = instance.operands++;
   const called = `${name}.${count}`;
-  const isFed = place === "inputs" || (count === 0 && instance.keepsInner);
+  const isFed = count === 0 && instance.keepsInner;
   if (place === "constants" && !isFed) return builder.constant(tensor);
-  if (place === "slots" || (place === "constant-slots" && !isFed)) {
+  if (place === "slots") {
     slots[called] = tensor;
     return builder.input(called, { dtype, shape }, "state");
   }
@@ -293,7 +298,6 @@ function* checks(
   fit: Fit,
   random: RandomSource,
 ): Generator<GraphCheck> {
-  const stateOptions = { constant: places.includes("constant-slots") };
   const usable = feedable(places, dtype, fit);
   let graph = writing();
   let outputs = new Map<string, Checked>();
@@ -307,16 +311,15 @@ function* checks(
       inputs,
       allowance: (manifest, output) => allowanceFor(manifest, written.get(output) as Checked),
       describe: (output) => written.get(output)?.called ?? output,
-      ...(Object.keys(slots).length > 0 ? { slots, stateOptions } : {}),
+      ...(Object.keys(slots).length > 0 ? { slots } : {}),
     };
   };
-  for (const [title, index, { make, slack = 1, rescales = false }] of fitting(table, dtype, usable, fit)) {
-    if (rescales && stateOptions.constant) continue;
+  for (const [title, index, { make, slack = 1 }] of fitting(table, dtype, usable, fit)) {
     const place = usable[(index >> 1) % usable.length] as Feed;
-    const turn = PLACES.indexOf(place);
-    const isGathered = places.length > 1;
+    const turn = PLACES.findIndex(([, own]) => own.includes(place));
     // Each pattern has its inner values as outputs in only one of the places.
-    const ways = isGathered ? [index % 2 === 1] : [false, ...(index % PLACES.length === turn ? [true] : [])];
+    const again = index % PLACES.length === turn ? [true] : [];
+    const ways = dtype === "f32" ? [false, ...again] : [index % 2 === 1];
     for (const keepsInner of ways) {
       const at = keepsInner ? 1 : 0;
       const form = NUMBER_FORMS[(index + at + turn) % NUMBER_FORMS.length] as NumberForm;
@@ -355,10 +358,7 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
     Object.values(table.patterns).flatMap((entry) => asPattern(entry).dtypes ?? table.dtypes),
   );
   return [...dtypes].flatMap((dtype) => {
-    const graphs: readonly (readonly [called: string, places: readonly Feed[]])[] = THOROUGH.includes(dtype)
-      ? PLACES.map((place) => [place, [place]])
-      : [["any-place", GATHERED]];
-    return graphs.map(([called, places]) =>
+    return (dtype === "f32" ? PLACES : GATHERED).map(([called, places]) =>
       partialCase(`rewrite/${name}-${dtype}/of-${called}`, {
         fits: (fit) => fitting(table, dtype, feedable(places, dtype, fit), fit).next().done !== true,
         build: (fit, random) => checks(table, dtype, places, fit, random),

@@ -58,8 +58,6 @@ export interface Pattern {
   readonly dtypes?: readonly DType[];
   /** Allowed error as a multiple of the nodes' tolerances together, for chains in which errors grow; default 1. */
   readonly slack?: number;
-  /** Whether overflow depends on where a constant factor is applied, which engines may change for constant states. */
-  readonly rescales?: boolean;
 }
 
 /** A pattern for some dtypes of its table. */

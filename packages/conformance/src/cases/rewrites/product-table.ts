@@ -1,6 +1,6 @@
 /** Products of matrices, convolutions and pools, with the nodes that optimizers fold into them. Sums are exact. */
 import type { Value } from "@mp/graph";
-import { FLOATS, type Kit, type Make, type Pattern, type PatternTable } from "./pattern.js";
+import { FLOATS, type Kit, type PatternTable } from "./pattern.js";
 
 const turned = { perm: [1, 0] };
 const gemm = { transA: false, transB: false, alpha: 1, beta: 1 };
@@ -18,7 +18,6 @@ const inverse = (kit: Kit): number => 1 / large(kit);
 /** Matrices of `large` numbers, or of their inverses. */
 const huge = (kit: Kit): Value => kit.filled(large(kit), 2, 2);
 const tiny = (kit: Kit): Value => kit.filled(inverse(kit), 2, 2);
-const rescaling = (make: Make): Pattern => ({ make, rescales: true });
 const alternating = (x: number) => (at: number) => (at % 2 === 0 ? x : -x);
 
 export const matrixTable: PatternTable = {
@@ -43,20 +42,12 @@ export const matrixTable: PatternTable = {
         ),
         of([2, 2], (at) => at % 2),
       ),
-    "c (A B) is (c A) B": rescaling((kit) =>
-      kit.Mul(kit.MatMul(huge(kit), huge(kit)), kit.filled(inverse(kit))),
-    ),
-    "(c A) B is c (A B)": rescaling((kit) =>
-      kit.MatMul(kit.Mul(huge(kit), kit.filled(inverse(kit))), huge(kit)),
-    ),
-    "A (c B) is c (A B)": rescaling((kit) =>
-      kit.MatMul(huge(kit), kit.Mul(huge(kit), kit.filled(inverse(kit)))),
-    ),
+    "c (A B) is (c A) B": (kit) => kit.Mul(kit.MatMul(huge(kit), huge(kit)), kit.filled(inverse(kit))),
+    "(c A) B is c (A B)": (kit) => kit.MatMul(kit.Mul(huge(kit), kit.filled(inverse(kit))), huge(kit)),
+    "A (c B) is c (A B)": (kit) => kit.MatMul(huge(kit), kit.Mul(huge(kit), kit.filled(inverse(kit)))),
     "0 (A B) is 0": ({ filled, MatMul, Mul }) =>
       Mul(MatMul(filled(Number.POSITIVE_INFINITY, 2, 2), filled(1, 2, 2)), filled(0)),
-    "A B / c is A (B / c)": rescaling((kit) =>
-      kit.Div(kit.MatMul(huge(kit), huge(kit)), kit.filled(large(kit))),
-    ),
+    "A B / c is A (B / c)": (kit) => kit.Div(kit.MatMul(huge(kit), huge(kit)), kit.filled(large(kit))),
     "A B + A C is A (B + C)": (kit) => {
       const a = huge(kit);
       const b = (x: number) => kit.MatMul(a, kit.filled(x * large(kit), 2, 2));
@@ -180,19 +171,17 @@ export const windowTable: PatternTable = {
       Conv(window, whole(1, 2, 3, 3), whole(2, 2, 1, 1)),
     "a convolution by ones": ({ whole, filled, Conv }) =>
       Conv(window, whole(1, 1, 3, 3), filled(1, 1, 1, 1, 1)),
-    "c conv(x) is conv(x) by c w": rescaling((kit) =>
+    "c conv(x) is conv(x) by c w": (kit) =>
       kit.Mul(
         kit.Conv(window, kit.filled(large(kit), 1, 1, 3, 3), kit.filled(large(kit), 2, 1, 2, 2)),
         kit.filled(inverse(kit)),
       ),
-    ),
-    "conv(c x) is c conv(x)": rescaling((kit) =>
+    "conv(c x) is c conv(x)": (kit) =>
       kit.Conv(
         window,
         kit.Mul(kit.filled(large(kit), 1, 1, 3, 3), kit.filled(inverse(kit))),
         kit.filled(large(kit), 2, 1, 2, 2),
       ),
-    ),
     "conv(x) times a gain of each channel": (kit) =>
       kit.Mul(kit.Conv(window, kit.whole(1, 2, 3, 3), kit.whole(2, 2, 2, 2)), kit.listed([0, 2], 2, 1, 1)),
     "conv(x) times a gain of each column": (kit) =>
