@@ -1,5 +1,5 @@
 /** Ownership of arrays. No array that a backend takes or returns is a live view of the other side's memory. */
-import { DTYPES, type DType, type Graph, type HostTensor } from "@mp/graph";
+import type { DType, Graph, HostTensor } from "@mp/graph";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fresh } from "../fresh.js";
 import { embed, expectUntouched, overwrite } from "../held-data.js";
@@ -295,7 +295,10 @@ const states = (dtype: DType): readonly ConformanceCase[] => [
   }),
 ];
 
-export const aliasingCases: readonly ConformanceCase[] = DTYPES.flatMap((dtype) => [
+/** A dtype of each size, and those whose arrays are of another kind. */
+const ALIASED: readonly DType[] = ["f32", "f16", "i32", "i64", "u8"];
+
+export const aliasingCases: readonly ConformanceCase[] = ALIASED.flatMap((dtype) => [
   ...results(dtype),
   ...views(dtype),
   ...states(dtype),

@@ -1,6 +1,6 @@
 /**
- * Functions that are operators in ONNX but composed of other ops here. Their results and gradients in every floating
- * dtype are one graph each, compared with the oracle.
+ * Functions that are operators in ONNX but composed of other ops here. Their results and gradients are one
+ * graph each, compared with the oracle.
  */
 import type { Tensor } from "@mp/graph";
 import {
@@ -61,8 +61,6 @@ const samples: Readonly<Record<string, readonly GradientSample[]>> = {
   ],
 };
 
-export const imageCases: readonly ConformanceCase[] = Object.entries(samples).flatMap(([name, row]) =>
-  (["f32", "f16", "bf16"] as const).map((dtype) =>
-    gradientCase(`image/${name}-${dtype}/results-and-gradients`, dtype, row, true),
-  ),
+export const imageCases: readonly ConformanceCase[] = Object.entries(samples).map(([name, row]) =>
+  gradientCase(`image/${name}-f32/results-and-gradients`, "f32", row, true),
 );

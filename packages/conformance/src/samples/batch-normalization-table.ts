@@ -196,7 +196,6 @@ export const batchNormalizationTable: OpTable<OpOf<"batch-normalization">> = {
       lengths(draws.dtype).map((length) =>
         normalizeBack(draws, randomData(draws, formAt(CHANNELS, length)(length)), 0.01),
       ),
-    unsized: ["f16", "bf16"],
     sizes: () => {
       const of = (shape: Shape, axis: number) => {
         const channels = [shape[1] ?? 1];

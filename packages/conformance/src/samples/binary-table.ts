@@ -347,7 +347,6 @@ export const binaryTable: OpTable<OpOf<"binary">> = {
   Mod: {
     samples: (draws) => (isComputeFloat(draws.dtype) ? byDividend : byDivisor)(draws),
     tails: binaryTail(tailNumbers, isFmod),
-    unsized: ["i32", "i64", "u8"],
     sizes: binarySizes({ fmod: true }, counting),
     axes: alongAxes(smallIntegers, naturals, (dtype) => ({ fmod: !["i32", "i64", "u8"].includes(dtype) })),
     gradients: [

@@ -351,7 +351,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           dataFor(draws, shape, reduction),
         );
       }),
-    unsized: ["f8e4m3", "f8e5m2", "bool"],
     sizes: () => [
       sample({ axis: 0, reduction: "none" }, whole(LONG), eachIndexOnce(66_002), counting(LONG)),
       exact({ axis: 0, reduction: "add" }, whole(LONG), manyIndices([70_003], 66_002), whole([70_003])),
@@ -464,7 +463,6 @@ export const indexingTable: OpTable<OpOf<"indexing">> = {
           );
         return length % 2 === 0 ? of([5, length], 3, [3, length]) : of([length], length, [length]);
       }),
-    unsized: ["f8e4m3", "f8e5m2", "bool"],
     sizes: () => [
       sample(
         { reduction: "none" },

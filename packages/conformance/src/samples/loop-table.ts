@@ -1,6 +1,5 @@
 /** Loops whose bodies only move values, so that they work in every dtype and every bit is compared. */
 import {
-  DTYPES,
   type DType,
   type Graph,
   GraphBuilder,
@@ -227,7 +226,6 @@ export const loopTable: OpTable<OpOf<"loop">> = {
           ],
         });
       }),
-    unsized: DTYPES,
     sizes: () => [delay(2, LONG), delay(TALL[0] as number, TALL.slice(1)), delay(66_002, [])],
     // The number of steps equals the numbers of rows and columns of an element.
     sides: ({ dtype }) =>

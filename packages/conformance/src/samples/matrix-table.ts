@@ -603,7 +603,6 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
       });
     },
     // A million products of bigints take the oracle seconds; their tails, axes and options are tested.
-    unsized: ["i64", "u64"],
     sizes: () => [
       largeEinsum("ij,jk->ik", [4_133, 5], [5, 18]),
       largeEinsum("ij,jk->ki", [3, 66_002], [66_002, 2]),

@@ -500,7 +500,6 @@ export const movementTable: OpTable<OpOf<"movement">> = {
           length,
         );
       }),
-    unsized: ["u64", "u8", "bool"],
     sizes: () => [
       sample(padBy([3, 2], "constant"), counting(LONG)),
       sample(padBy([0, 1, 1, 2], "constant"), counting(TALL)),

@@ -1,4 +1,4 @@
-import type { DType, Op, OpOf } from "@mp/graph";
+import type { Op, OpOf } from "@mp/graph";
 import type { Draws } from "../host-data.js";
 import type { AxisOp, AxisSamples } from "./axis-data.js";
 import type { Gradients } from "./gradient-sample.js";
@@ -21,8 +21,6 @@ export interface CommonRow<K extends Op> {
   readonly samples: Sampled<K>;
   /** Samples above each size at which engines switch to other code. */
   readonly sizes: SizeRow<K>;
-  /** Dtypes that `sizes` cannot be converted to, because of attributes or other operands. */
-  readonly unsized?: readonly DType[];
   readonly gradients: Gradients;
   readonly rare?: readonly RareRow<K>[];
 }

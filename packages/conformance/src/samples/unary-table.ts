@@ -281,7 +281,6 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
       };
     },
     tails: unaryTail(between(-8, 8), [{ min: 1, max: 6 }, { min: 2 }, { max: 5 }]),
-    unsized: ["u8"],
     sizes: unarySizes({ min: 1_000, max: 66_000 }, counting),
     options: (dtype) => [
       setting("Clip", limits(dtype), {}, (attributes) => {
@@ -323,7 +322,6 @@ export const unaryTable: OpTable<OpOf<"unary">> = {
         sample({ to: dtype === "f32" ? ("i32" as const) : ("f32" as const) }, countUp(dtype, shape)),
       ),
     }),
-    unsized: ["f8e4m3", "f8e5m2"],
     sizes: unarySizes({ to: "i32" }, counting),
     options: (dtype) => [
       setting("Cast", { to: DTYPES }, {}, (attributes, _, draws) => {

@@ -1,14 +1,7 @@
 /** Whole training runs compared with the oracle's: every optimizer, every precision, common kinds of models. */
 import {
-  adagrad,
-  adam,
   adamW,
-  bfloat16,
-  chain,
-  clipByValue,
-  cosineDecay,
   dynamicLossScale,
-  float16,
   float32,
   kahan,
   type MasterWeights,
@@ -17,29 +10,12 @@ import {
   momentum,
   type Optimizer,
   type Precision,
-  rmsProp,
   type StepResult,
   sgd,
   stochasticRounding,
   type TrainerOptions,
-  warmup,
-  weightDecay,
 } from "@mp/core";
-import {
-  adadelta,
-  adafactor,
-  adamax,
-  cyclic,
-  ftrl,
-  lamb,
-  lars,
-  lion,
-  nadam,
-  oneCycle,
-  polynomialDecay,
-  radam,
-  warmRestarts,
-} from "@mp/core/optim";
+import { adafactor, lamb } from "@mp/core/optim";
 import type { BackendManifest, HostTensor } from "@mp/graph";
 import type { Tensors } from "../../cases/kinds/graph-case.js";
 import { compareAtScale } from "../../compare/graph-allowance.js";
@@ -171,34 +147,9 @@ const tame = { learningRate: 0.05, epsilon: 1e-3 };
 /** Optimizers with an epsilon that keeps noise in vanishing gradients from becoming whole steps. */
 const optimizers: Readonly<Record<string, Optimizer>> = {
   sgd: sgd({ learningRate: 0.25 }),
-  momentum: momentum({ learningRate: 0.1 }),
-  nesterov: momentum({ learningRate: 0.1, nesterov: true }),
-  adagrad: adagrad(tame),
-  "rms-prop": rmsProp(tame),
-  adam: adam(tame),
   "adam-w": adamW({ ...tame, weightDecay: 0.1 }),
-  "rms-prop-centered": rmsProp({ ...tame, centered: true, momentum: 0.5, epsilonInRoot: true }),
-  "adam-amsgrad": adam({ ...tame, amsgrad: true, epsilonHat: true, epsilonRoot: 1e-4 }),
-  "adam-corrected": adam({ ...tame, amsgrad: "corrected", epsilonRoot: 1e-4 }),
-  "adam-yogi": adam({ ...tame, secondMoment: "yogi", initialAccumulator: 1e-2 }),
-  "adam-belief": adam({ ...tame, secondMoment: "belief", epsilonRoot: 1e-4 }),
-  adamax: adamax(tame),
-  "adamax-outside": adamax({ ...tame, epsilonOutside: true }),
-  nadam: nadam(tame),
-  radam: radam({ ...tame, beta2: 0.9 }),
-  adadelta: adadelta({ learningRate: 0.5, epsilon: 1e-3 }),
   adafactor: adafactor({ learningRate: 0.2, epsilon: 1e-6 }),
   lamb: lamb({ ...tame, weightDecay: 0.1 }),
-  lars: lars({ learningRate: 0.5, trustCoefficient: 0.1, weightDecay: 0.1, nesterov: true }),
-  lion: lion({ learningRate: 0.01 }),
-  ftrl: ftrl({ learningRate: 0.2, l1: 0.01, l2: 0.01, l2Shrinkage: 0.01, beta: 0.1 }),
-  chain: chain(clipByValue(0.5), weightDecay(0.01), momentum({ learningRate: 0.1 })),
-  scheduled: sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 })) }),
-  "started-above-0": sgd({ learningRate: warmup(3, cosineDecay(0.5, { steps: 10 }), { start: 0.1 }) }),
-  "one-cycle": sgd({ learningRate: oneCycle(0.5, { steps: 10, backAt: 5 }) }),
-  "warm-restarts": sgd({ learningRate: warmRestarts(0.5, { steps: 2, factor: 2, peakFactor: 0.5 }) }),
-  cyclic: sgd({ learningRate: cyclic(0.1, 0.5, { up: 2, down: 1, decayPerCycle: 0.5, decayPerStep: 0.9 }) }),
-  polynomial: sgd({ learningRate: polynomialDecay(0.5, { steps: 4, power: 2, cycle: true }) }),
 };
 
 const withScaler = (precision: Precision): Precision => ({
@@ -213,9 +164,6 @@ const storeBy = (masterWeights: MasterWeights): Precision => ({
 const precisions = {
   float32: { precision: float32(), drift: DRIFT.f32 },
   "mixed-float16": { precision: withScaler(mixedFloat16()), drift: DRIFT.f16 },
-  "mixed-bfloat16": { precision: mixedBfloat16(), drift: DRIFT.bf16 },
-  float16: { precision: float16(), drift: DRIFT.f16 },
-  bfloat16: { precision: bfloat16(), drift: DRIFT.bf16 },
   "kahan-bf16": { precision: storeBy(kahan("bf16")), drift: DRIFT.bf16 },
   "stochastic-bf16": { precision: storeBy(stochasticRounding()), drift: DRIFT.bf16 },
 } as const satisfies Readonly<Record<string, Kept>>;
@@ -230,13 +178,10 @@ export const runCases: readonly ConformanceCase[] = [
     clipNorm: 0.5,
   }),
   runCase("recurrent/mixed-float16", recurrent, { kept: precisions["mixed-float16"], clipNorm: 0.5 }),
-  runCase("recurrent/mixed-bfloat16", recurrent, { kept: precisions["mixed-bfloat16"], clipNorm: 0.5 }),
   runCase("text-model/float32", textModel, { optimizer: adamW(tame) }),
   runCase("text-model/mixed-float16", textModel, { kept: precisions["mixed-float16"], accumulate: 2 }),
-  runCase("text-model/mixed-bfloat16", textModel, { kept: precisions["mixed-bfloat16"], accumulate: 2 }),
   runCase("picture-model/float32", pictureModel, {
     optimizer: momentum({ learningRate: 0.05 }),
   }),
   runCase("picture-model/mixed-float16", pictureModel, { kept: precisions["mixed-float16"] }),
-  runCase("picture-model/mixed-bfloat16", pictureModel, { kept: precisions["mixed-bfloat16"] }),
 ];
