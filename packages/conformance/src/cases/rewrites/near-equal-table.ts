@@ -23,7 +23,10 @@ function formDTypes(op: Op): readonly DType[] {
   if (op === "OneHot" || op === "RandomBits") return ["f32"];
   // A bool range has at most two elements.
   if (op === "Range") return opDTypes.Range.filter((dtype) => dtype !== "bool");
-  return op === "Scan" ? opDTypes.Scan.filter((dtype) => !isEighth(dtype)) : opDTypes[op];
+  if (op === "Scan") return opDTypes.Scan.filter((dtype) => !isEighth(dtype));
+  // Engines merge nodes whatever the dtype, so each operator has one of the halves in turn.
+  const left = OPS.indexOf(op) % 2 === 0 ? "bf16" : "f16";
+  return opDTypes[op].filter((dtype) => dtype !== left);
 }
 
 const findForm = <K extends Op>(op: K, dtype: DType): Form<K> => formTable(dtype)[op];
