@@ -18,6 +18,7 @@ import { evaluate } from "@mp/graph/reference";
 import { compareAtScale, graphBudget } from "../compare/graph-allowance.js";
 import type { ConformanceCase } from "../conformance-case.js";
 import { fail } from "../expectations.js";
+import { freshGraph } from "../fresh.js";
 import { hostData, toNumbers } from "../host-data.js";
 import type { GradientSample, Gradients } from "../samples/gradient-sample.js";
 import { opRows } from "../samples/op-table.js";
@@ -78,7 +79,7 @@ async function checkGradients(backend: Backend, traced: readonly Traced[]): Prom
       results.set(`${behaviour} ${graph.outputs[at]?.name}`, value);
     for (const [name, given] of Object.entries(inputs())) fed[`${behaviour} ${name}`] = given;
   }
-  const got = await runGraph(backend, builder.finish(results), fed);
+  const got = await runGraph(backend, freshGraph(builder.finish(results)), fed);
   for (const [behaviour, graph, inputs] of traced) {
     const budget = graphBudget(backend.manifest, graph);
     for (const [name, want] of Object.entries(evaluate(graph, inputs()))) {
@@ -102,22 +103,15 @@ export function gradientCase(
     kept ??= samples.map((sample) => trace(sample, dtype, withResult));
     return kept;
   };
-  const reasons = (manifest: BackendManifest): readonly (string | undefined)[] =>
-    all().map(([, graph]) => unsupportedGraph(manifest, graph));
+  const first = (): Graph => (all()[0] as Traced)[1];
+  const supported = (manifest: BackendManifest): readonly Traced[] =>
+    all().filter(([, graph]) => unsupportedGraph(manifest, graph) === undefined);
   return {
     id,
-    unsupported: (manifest) => {
-      const given = reasons(manifest);
-      return given.includes(undefined) ? undefined : given[0];
-    },
-    refuses: (backend) => expectRefused(backend, (all()[0] as Traced)[1]),
-    run: (backend) => {
-      const given = reasons(backend.manifest);
-      return checkGradients(
-        backend,
-        all().filter((_, at) => given[at] === undefined),
-      );
-    },
+    unsupported: (manifest) =>
+      supported(manifest).length > 0 ? undefined : unsupportedGraph(manifest, first()),
+    refuses: (backend) => expectRefused(backend, first()),
+    run: (backend) => checkGradients(backend, supported(backend.manifest)),
   };
 }
 
