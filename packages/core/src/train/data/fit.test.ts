@@ -179,8 +179,10 @@ describe("fit", () => {
         const training = await smallRun({ onWarning: (warning) => void warnings.push(warning) });
         await training.fit(dataset(batches(4, from)), { epochs: 1, steps });
         const asked: number[] = [];
-        const onStep = ({ batches }: FitStep<Data>): void => void asked.push(batches[0]?.x.shape[0] ?? 0);
-        const { made } = await training.fit(dataset(batches(4, to)), { epochs: 3, onStep });
+        const { made } = await training.fit(dataset(batches(4, to)), {
+          epochs: 3,
+          onStep: ({ batches: [own] }) => void asked.push(own?.x.shape?.[0] ?? 0),
+        });
         expect(made).toBe(12 - steps);
         expect(asked).toEqual(Array(12 - steps).fill(to));
         expect(warnings).toEqual([]);
