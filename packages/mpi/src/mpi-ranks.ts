@@ -79,8 +79,7 @@ export class MpiRanks implements Ranks {
       const own = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
       const counts = BigInt64Array.from(lengths, BigInt);
       const offsets = BigInt64Array.from(starts, BigInt);
-      // Their buffers are read so that V8 keeps these small arrays in place, as `cells` does.
-      void [counts.buffer, offsets.buffer];
+      void [counts.buffer, offsets.buffer]; // V8 moves a small array unless its buffer was read.
       const { Iallgatherv_c } = this.#library.functions;
       const { BYTE, COMM_WORLD } = ABI;
       await this.#run("allGather", [all, own, counts, offsets], (request) =>
