@@ -3,7 +3,6 @@ import { buildApp } from "@mp/build";
 await buildApp({
   main: "src/main.ts",
   child: "src/child.ts",
-  kernels: "src/kernels.ts",
   models: "src/models.ts",
   "node-tests": "src/node-tests.ts",
   scaling: "src/scaling.ts",

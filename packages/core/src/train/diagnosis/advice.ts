@@ -48,7 +48,7 @@ const advice: Readonly<Record<DiagnosisCause, string>> = {
     "numbers leave the range of float32 here: standardize the inputs, begin with smaller weights, make the loss smaller or clip",
   parameters:
     "begin again from weights that are finite; while checkNewParameters is true, no step makes others",
-  data: "the data itself holds an infinity or NaN: check this input",
+  data: "check this input",
 };
 
 const ofNoLabel =

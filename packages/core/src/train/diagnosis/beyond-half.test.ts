@@ -55,7 +55,7 @@ it("infinities and NaN in a batch are named at the first skip too, under every p
     for (const x of [Number.POSITIVE_INFINITY, Number.NaN]) {
       const { said } = await warningsOf(x, 2, precision);
       expect(said).toEqual([
-        "step: was skipped, first in batch/x (input, f32[4, 3]); the data itself holds an infinity or NaN: check this input",
+        `step: was skipped, first in batch/x (input, f32[4, 3]); the data itself holds ${x} at [1, 2]; check this input`,
       ]);
     }
 });

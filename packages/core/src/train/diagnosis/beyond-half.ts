@@ -1,4 +1,4 @@
-/** Finds data that a half dtype cannot hold: finite numbers of a batch that a cast makes infinite. */
+/** Finds numbers of a batch that are not finite, or that a cast to a half dtype makes infinite. */
 import {
   type ComputeDType,
   floatFormats,
@@ -6,6 +6,7 @@ import {
   isHostTensor,
   type RunInput,
   roundTo,
+  stridesOf,
 } from "@mp/graph";
 
 export type Inputs = Readonly<Record<string, RunInput>>;
@@ -19,6 +20,14 @@ export function beyondHalf(inputs: Inputs, names: readonly string[], half: HalfD
     return `${name} holds ${short(number)}, ${side}${floatFormats[half].maxFinite}, the end of ${half}, which no loss scale can help: standardize it, or keep what reads it in f32`;
   }
   return undefined;
+}
+
+/** Names the first number that is not finite, with its place in f32 data of the host: `NaN at [17, 2]`. */
+export function notFinite(input: RunInput | undefined): string {
+  const { data, shape } = isHostTensor(input) && input.dtype === "f32" ? input : { data: [], shape: [] };
+  const at = data.findIndex((number) => !Number.isFinite(number));
+  const place = stridesOf(shape).map((stride, axis) => Math.floor(at / stride) % (shape[axis] ?? 1));
+  return at < 0 ? "an infinity or NaN" : `${data[at]} at [${place.join(", ")}]`;
 }
 
 /** Whether host data, f32 or i32, holds a number that is not finite, or is not in the dtype. */

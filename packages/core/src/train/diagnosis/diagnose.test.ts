@@ -72,12 +72,13 @@ describe("the diagnosis of a step", () => {
     expect(found).toMatchObject({ op: "MatMul", phase: "forward", cause: "half too narrow" });
   });
 
-  it("finds data that is not finite", async () => {
-    const poisoned = { ...batch(0), y: tensor(new Float32Array(4).fill(Number.NaN), [4, 1]) };
+  it("finds data that is not finite, and where it is", async () => {
+    const poisoned = { ...batch(0), y: tensor(Float32Array.of(1, 2, Number.NaN, Number.NaN), [4, 1]) };
     expect(await firstSkip({ precision: mixedFloat16() }, [poisoned])).toMatchObject({
       value: "batch/y",
       phase: "input",
       cause: "data",
+      remedy: "the data itself holds NaN at [2, 0]; check this input",
     });
   });
 

@@ -6,7 +6,7 @@ import { isValueType } from "../definition/state.js";
 import { scaleFault } from "../programs/scale.js";
 import type { Finding } from "./advice.js";
 import { attributionOf, attributionTo } from "./attribution.js";
-import { beyondHalf, short } from "./beyond-half.js";
+import { beyondHalf, notFinite, short } from "./beyond-half.js";
 import { findRemedies, MOST_LOST, shareLost } from "./find-remedies.js";
 import { type Inspected, type Inspection, type Replay, shareUnchanged } from "./replay.js";
 
@@ -38,8 +38,10 @@ export async function examine(replay: Replay, scale: number): Promise<Finding | 
 async function ofNonFinite(replay: Replay, own: Inspection, culprit: Probe): Promise<Finding> {
   const { of, feed } = replay;
   const at = attributionOf(culprit);
-  if (at.phase === "input")
-    return { cause: Object.hasOwn(feed.inputs, at.value) ? "data" : "parameters", at };
+  if (at.phase === "input") {
+    if (!Object.hasOwn(feed.inputs, at.value)) return { cause: "parameters", at };
+    return { cause: "data", at, what: `the data itself holds ${notFinite(feed.inputs[at.value])}` };
+  }
   const wide = await inF32(replay, own);
   const fast = tooFast(of, wide, own.sizes[0]);
   if (fast !== undefined) return { cause: "learning rate", at, what: fast };
