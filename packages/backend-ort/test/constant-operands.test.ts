@@ -18,10 +18,13 @@ function foldingOperands(engine: Backend, folded: () => void): Backend {
     const held = graph.inputs.slice(1).map(({ name }) => name);
     if (options?.state !== undefined || held.length === 0) return plain;
     const run: Executable["run"] = async (inputs) => {
-      const given = Object.entries(inputs).flatMap(([name, value]) =>
-        "data" in value ? [[name, value] as const] : [],
+      const values = Object.fromEntries(
+        held.flatMap((name) => {
+          const value = inputs[name];
+          return value !== undefined && "data" in value ? [[name, value] as const] : [];
+        }),
       );
-      const values = Object.fromEntries(given.filter(([name]) => held.includes(name)));
+      // A state is made of host data: handles stay operands.
       if (Object.keys(values).length < held.length) return plain.run(inputs);
       const state = await engine.createState(values, { constant: true });
       try {
@@ -29,7 +32,9 @@ function foldingOperands(engine: Backend, folded: () => void): Backend {
         const executable = await engine.compile(graph, { state, bindings });
         folded();
         try {
-          return await executable.run(Object.fromEntries(given.filter(([name]) => !held.includes(name))));
+          return await executable.run(
+            Object.fromEntries(Object.entries(inputs).filter(([name]) => !held.includes(name))),
+          );
         } finally {
           await executable.dispose();
         }

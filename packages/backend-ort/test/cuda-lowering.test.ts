@@ -225,5 +225,5 @@ it("compositions for CUDA give the oracle's results on the processor", async () 
     cases,
   });
   expect(failuresOf(report)).toEqual([]);
-  expect(report.counts.passed).toBeGreaterThan(100);
+  expect(report.counts.passed).toBeGreaterThan(80);
 });
