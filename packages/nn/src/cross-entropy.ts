@@ -54,11 +54,10 @@ export function softmaxCrossEntropy(
   labels: Tensor,
   options: CrossEntropyOptions = {},
 ): Tensor {
-  const read = readOptions("softmaxCrossEntropy", options, CROSS_ENTROPY, {
+  const { labelSmoothing } = readOptions("softmaxCrossEntropy", options, CROSS_ENTROPY, {
     example: "{ labelSmoothing: 0.1 }",
   });
   const classes = expectLabels("softmaxCrossEntropy", logits, labels);
-  const { labelSmoothing } = read;
   const { labelSmoothing: _, sampleWeights, ...likelihood } = options;
   const rows = reshape(logits, [-1, classes]);
   const classOf = reshape(labels.dtype === "i64" ? cast(labels, "i32") : labels, [-1]);

@@ -158,8 +158,8 @@ class ProgramLowering {
    * Adds a gate node. Everything that can fail runs before it, all assignments after it, and fetches after
    * the assignments. So a run that fails has changed nothing, and a run that returns has committed. Slots are
    * also read before the gate; a read that no result and no commit needs does not run at all. Without assignments,
-   * results are fetched directly, except those that are fed, which TensorFlow refuses: to prepare one more node takes it
-   * longer than to run a small one.
+   * results are fetched directly, except those that are fed, which TensorFlow refuses, and those that nodes read, which
+   * it may fuse away (x · sigmoid(x), in 2.21): to prepare one more node takes it longer than to run a small one.
    */
   #finish(fed: ReadonlySet<string | undefined>): {
     readonly results: readonly Edge[];
@@ -173,13 +173,14 @@ class ProgramLowering {
       .filter(({ name }) => !bound.taken.has(name))
       .map(({ name, value }) => ({ name, type: value, value: send(writer, this.#term(value).name, value) }));
     const needed = [...values.values(), ...sent.flatMap(({ value }) => value ?? [])];
+    const kept = new Set([...fed, ...writer.nodes.flatMap(({ input }) => input)]);
     const committed = this.#commit(values, writer.one("NoOp", [], {}, { after: needed }));
     writer.enter(undefined, "output");
     const done = writer.one("Identity", [writer.scalar(1, "i32")], { T: type("i32") }, { after: committed });
     const results = sent.map(({ name, type: own, value }): Edge => {
       if (value === undefined) return { name, type: own, node: undefined };
       const plain = writer.resolve(value);
-      if (committed.length === 1 && !fed.has(plain)) return { name, type: own, node: plain };
+      if (committed.length === 1 && !kept.has(plain)) return { name, type: own, node: plain };
       const attributes = { T: type(carrierDType(own.dtype)) };
       return { name, type: own, node: writer.one("Identity", [value], attributes, { after: committed }) };
     });
