@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { busySeconds } from "./processor-load.js";
-import { formatJson } from "./result-file.js";
 import { median, toDecimals } from "./statistics.js";
 
 describe("median", () => {
@@ -21,15 +20,5 @@ describe("toDecimals", () => {
 describe("busySeconds", () => {
   it("adds up what was neither idle nor waiting", () => {
     expect(busySeconds("cpu  100 20 30 9999 8888 4 5 6 0 0\ncpu0 1 1 1 1\n")).toBeCloseTo(1.65, 9);
-  });
-});
-
-describe("formatJson", () => {
-  it("indents, with lists of numbers and flat objects on a line", () => {
-    const value = { a: 1, skipped: undefined, list: [1, 2], rows: [{ x: 1 }, { y: [3] }] };
-    expect(formatJson(value)).toBe(
-      '{\n  "a": 1,\n  "list": [1,2],\n  "rows": [\n    {"x":1},\n    {\n      "y": [3]\n    }\n  ]\n}',
-    );
-    expect(JSON.parse(formatJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
   });
 });

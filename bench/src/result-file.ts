@@ -24,24 +24,7 @@ export function writeBenchResult(directory: string, name: string, result: BenchR
   mkdirSync(directory, { recursive: true });
   const path = join(directory, `${result.date.slice(0, 10)}-${name}.json`);
   const temporary = `${path}.${process.pid}.tmp`;
-  writeFileSync(temporary, `${formatJson(result)}\n`);
+  writeFileSync(temporary, `${JSON.stringify(result, null, 1)}\n`);
   renameSync(temporary, path);
   return path;
-}
-
-/** Formats JSON with indentation; lists of numbers and objects without nesting take one line each. */
-export function formatJson(value: unknown, indent = ""): string {
-  if (typeof value !== "object" || value === null || isFlat(value)) return JSON.stringify(value);
-  const inner = `${indent}  `;
-  const entries = Array.isArray(value)
-    ? value.map((item) => `${inner}${formatJson(item, inner)}`)
-    : Object.entries(value)
-        .filter(([, item]) => item !== undefined)
-        .map(([key, item]) => `${inner}${JSON.stringify(key)}: ${formatJson(item, inner)}`);
-  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
-  return `${open}\n${entries.join(",\n")}\n${indent}${close}`;
-}
-
-function isFlat(value: object): boolean {
-  return Object.values(value).every((item) => typeof item !== "object" || item === null);
 }

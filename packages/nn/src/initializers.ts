@@ -5,7 +5,7 @@ import { elementCount } from "@mp/core/graph";
 import { hostUniform } from "@mp/graph/internal";
 import { invalid } from "./errors.js";
 
-/** Makes initial values of a shape. `fanIn` and `fanOut` are the numbers of inputs and outputs of a unit. */
+/** Makes initial values by `(key, shape, fanIn, fanOut)`; a unit has `fanIn` inputs and `fanOut` outputs. */
 export type Initializer = (key: Key, shape: Shape, fanIn: number, fanOut: number) => HostTensor<"f32">;
 
 /** Uniform in [-limit, limit). */

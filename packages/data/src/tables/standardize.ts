@@ -39,7 +39,7 @@ function read(what: string, row: TableRow, name: string, at: number): number | u
   if (value === null || value === undefined || Number.isNaN(value)) return undefined;
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw invalid(
-    `${what}: column ${shown(name)} of row ${at} must be a finite number or missing, got ${shown(value)}; read it with columns: { ${name}: "number?" }`,
+    `${what}: column ${shown(name)} of row ${at + 1} must be a finite number or missing, got ${shown(value)}; read it with columns: { ${name}: "number?" }`,
   );
 }
 
@@ -81,7 +81,7 @@ export function standardize(
       const value = read("standardize", row, name, at);
       if (value === undefined && missing === "refuse")
         throw invalid(
-          `standardize: column ${shown(name)} of row ${at} must have a value; leave the row out, or pass missing: "mean" or "previous"`,
+          `standardize: column ${shown(name)} of row ${at + 1} must have a value; leave the row out, or pass missing: "mean" or "previous"`,
         );
       if (missing === "previous" && value !== undefined) previous = value;
       data[at * columns.length + column] = ((value ?? previous) - mean) / deviation;

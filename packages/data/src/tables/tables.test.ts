@@ -66,11 +66,11 @@ describe("columnStatistics and standardize", () => {
   it.each<[() => unknown, string]>([
     [
       () => standardize(rows, fitted),
-      'column "a" of row 2 must have a value; leave the row out, or pass missing:',
+      'column "a" of row 3 must have a value; leave the row out, or pass missing:',
     ],
     [
       () => columnStatistics(rows, ["name"]),
-      'column "name" of row 0 must be a finite number or missing, got "x"',
+      'column "name" of row 1 must be a finite number or missing, got "x"',
     ],
     [() => columnStatistics(rows, ["c"]), 'column "c" must have values, and all of them are missing'],
     [() => columnStatistics([], ["a"]), "rows must be a list of rows, not empty"],

@@ -167,6 +167,20 @@ describe("fit", () => {
     expect((await fitted(middle)).state).toEqual(await byHand(middle));
   });
 
+  it("warns once of a validation whose loss is NaN", async () => {
+    const warnings: TrainingWarning[] = [];
+    const training = await smallRun({ onWarning: (warning) => void warnings.push(warning) });
+    const broken = batch(7);
+    broken.x.data[2] = Number.NaN;
+    await training.fit(batches(2), { epochs: 2, validation: { data: [broken] } });
+    expect(warnings.map(({ message }) => message)).toEqual([
+      "validation: the loss is NaN; diagnose([batch]) of its data names what is not finite",
+    ]);
+    expect((await training.diagnose([broken]))?.remedy).toContain("NaN at [0, 2]");
+    await training.fit(batches(2), { epochs: 3, validation: { data: [batch(7)] } });
+    expect(warnings.length).toBe(1);
+  });
+
   it.each([
     [6, 3],
     [3, 6],

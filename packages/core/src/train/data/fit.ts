@@ -242,6 +242,7 @@ class FitCall<T> {
     const { data, every: _every, ...options } = this.#options.validation as Validation<T>;
     const evaluated = (await this.#run.evaluateAll(data, options)) as Omit<FitValidation, keyof FitEpoch>;
     const result: FitValidation = { ...evaluated, step, epoch };
+    if (Number.isNaN(evaluated.loss)) this.#run.warn(lossOfNaN);
     return stops(this.callbacks, (callback) => callback.onValidation?.(result));
   }
 
@@ -252,6 +253,12 @@ class FitCall<T> {
     this.#savedAt = this.#step;
   }
 }
+
+/** Nothing is skipped here, and callbacks find no validation better than this one. */
+const lossOfNaN: TrainingWarning = {
+  type: "data",
+  message: "validation: the loss is NaN; diagnose([batch]) of its data names what is not finite",
+};
 
 /** Warns of a call that trains nothing, such as the second with `epochs: 1`, and says what to pass. */
 function nothingToDo(
