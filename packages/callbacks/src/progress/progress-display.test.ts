@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
 import { formatBar, formatLine } from "./progress-line.js";
 import { StepRate } from "./step-rate.js";
@@ -56,6 +56,10 @@ describe("progress on a pipe", () => {
 });
 
 describe("progress on a terminal", () => {
+  // The terminal that runs the tests may be another one.
+  beforeEach(() => void vi.stubEnv("TERM", "xterm"));
+  afterEach(() => void vi.unstubAllEnvs());
+
   it("redraws one line at most ten times a second and leaves the last state", () => {
     const { stream, written } = fake(true);
     train(stream);
@@ -79,12 +83,9 @@ describe("progress on a terminal", () => {
   });
 
   it("takes a dumb terminal for a pipe", () => {
-    const before = process.env["TERM"];
-    process.env["TERM"] = "dumb";
+    vi.stubEnv("TERM", "dumb");
     const { stream, written } = fake(true);
     train(stream);
-    if (before === undefined) delete process.env["TERM"];
-    else process.env["TERM"] = before;
     expect(written()).not.toMatch(ESCAPES);
   });
 });
