@@ -21,6 +21,21 @@ it("reads the text of a stack where the engine gives no frames", () => {
   expect(here()).toMatch(/\/line\.test\.ts:\d+:\d+$/);
 });
 
+it("reads the text of a stack where frames have no positions, as in Bun", () => {
+  let prepare: typeof Error.prepareStackTrace;
+  const plain = (site: NodeJS.CallSite): unknown => ({
+    getScriptNameOrSourceURL: () => `bun:${site.getScriptNameOrSourceURL()}`,
+  });
+  Object.defineProperty(Error, "prepareStackTrace", {
+    get: () =>
+      prepare && ((error: Error, sites: NodeJS.CallSite[]) => prepare?.(error, sites.map(plain) as never)),
+    set: (given) => {
+      prepare = given;
+    },
+  });
+  expect(here()).toMatch(/\/line\.test\.ts:\d+:\d+$/);
+});
+
 it("leaves out a folder that is hidden after its frames were known", () => {
   const outside = new Function("userLine", "return userLine();\n//# sourceURL=file:///layers/dist/layer.js");
   expect(outside(userLine)).toBe("/layers/dist/layer.js:3:8");

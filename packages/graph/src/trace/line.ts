@@ -48,11 +48,11 @@ export function userLine(): string | undefined {
   }
 }
 
-/** `userLine` for a stack as frames and as text. Remembers the places of the frames. */
+/** `userLine` for a stack as frames and as text. Remembers the places of frames with positions; Bun's have none. */
 function learnPlaces(sites: readonly NodeJS.CallSite[], stack: unknown): string | undefined {
   if (typeof stack !== "string") return undefined;
   const lines = stack.split("\n").slice(1);
-  if (lines.length === sites.length) {
+  if (lines.length === sites.length && sites[0]?.getPosition !== undefined) {
     for (const [index, site] of sites.entries()) {
       const script = site.getScriptNameOrSourceURL() ?? "";
       const known = places.get(script) ?? new Map<number, string>();
