@@ -18,7 +18,7 @@ export interface OrtWeb {
 /** Buffers by the model's names. */
 export type Buffers = Iterable<readonly [name: string, tensor: GpuTensor]>;
 
-/** A session, and whether all its nodes run on the GPU; the engine does not say which nodes do not. */
+/** A session, and whether all its nodes run on the GPU. The engine does not tell which run elsewhere. */
 export interface Loaded {
   readonly session: InferenceSession;
   readonly isOnGpu: boolean;

@@ -173,14 +173,15 @@ class ProgramLowering {
       .filter(({ name }) => !bound.taken.has(name))
       .map(({ name, value }) => ({ name, type: value, value: send(writer, this.#term(value).name, value) }));
     const needed = [...values.values(), ...sent.flatMap(({ value }) => value ?? [])];
-    const kept = new Set([...fed, ...writer.nodes.flatMap(({ input }) => input)]);
     const committed = this.#commit(values, writer.one("NoOp", [], {}, { after: needed }));
+    const commits = committed.length > 1;
+    const kept = new Set(commits ? [] : [...fed, ...writer.nodes.flatMap(({ input }) => input)]);
     writer.enter(undefined, "output");
     const done = writer.one("Identity", [writer.scalar(1, "i32")], { T: type("i32") }, { after: committed });
     const results = sent.map(({ name, type: own, value }): Edge => {
       if (value === undefined) return { name, type: own, node: undefined };
       const plain = writer.resolve(value);
-      if (committed.length === 1 && !kept.has(plain)) return { name, type: own, node: plain };
+      if (!commits && !kept.has(plain)) return { name, type: own, node: plain };
       const attributes = { T: type(carrierDType(own.dtype)) };
       return { name, type: own, node: writer.one("Identity", [value], attributes, { after: committed }) };
     });

@@ -1,5 +1,5 @@
 import { Writable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { type ProgressDisplay, type ProgressStream, progressDisplay } from "./progress-display.js";
 import { formatBar, formatLine } from "./progress-line.js";
 import { StepRate } from "./step-rate.js";
@@ -58,7 +58,6 @@ describe("progress on a pipe", () => {
 describe("progress on a terminal", () => {
   // The terminal that runs the tests may be another one.
   beforeEach(() => void vi.stubEnv("TERM", "xterm"));
-  afterEach(() => void vi.unstubAllEnvs());
 
   it("redraws one line at most ten times a second and leaves the last state", () => {
     const { stream, written } = fake(true);

@@ -52,7 +52,10 @@ const sliced: Layout = {
 
 const LAYOUTS: readonly Layout[] = [transposed, sliced];
 
-/** A feed for `sampleGraph` that lays out each second operand, and the others in the other way, where it can. */
+/** Whether an operand of this shape can be a view. */
+export const canLayOut = (shape: Shape): boolean => LAYOUTS.some(({ applies }) => applies(shape));
+
+/** Feeds `sampleGraph` with views: one operand is transposed, the next sliced, and so on, as far as shapes allow. */
 export function layOut(
   builder: GraphBuilder,
   name: string,

@@ -602,7 +602,6 @@ export const matrixTable: OpTable<OpOf<"matrix">> = {
         return exact({ equation }, ...shapes(sizes).map(draw));
       });
     },
-    // A million products of bigints take the oracle seconds; their tails, axes and options are tested.
     sizes: () => [
       largeEinsum("ij,jk->ik", [4_133, 5], [5, 18]),
       largeEinsum("ij,jk->ki", [3, 66_002], [66_002, 2]),

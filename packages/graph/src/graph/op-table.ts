@@ -22,7 +22,7 @@ export interface OpRow<K extends Op> {
   readonly moves?: Moves;
   /** Whether every result is representable: an element of an operand, its negative, or an integer. */
   readonly exact?: true;
-  /** Whether the operator accumulates many terms: in f32 for any operand dtype, rounded once at the end. */
+  /** Whether the operator adds up many terms. It does so in f32, whatever its operands' dtype, and rounds once. */
   readonly sums?: K extends AddingOp ? true : never;
   /** Tolerance in ulps for a library's f32 kernel, by default 4. In f16 and bf16 it is always 1. */
   readonly ulp?: number;

@@ -1,6 +1,6 @@
 const internalPrefixes: string[] = [];
 
-/** Places by script and position in it, empty for those of the SDK. A stack as text costs more than the operator. */
+/** Lines by script and position, empty in the SDK. They are kept because the text of a stack takes long to make. */
 const places = new Map<string, Map<number, string>>();
 
 /** Number of stack frames to search, since nested layers come between an operator and the user's line. */
@@ -23,7 +23,7 @@ export function hideFromOrigins(moduleUrl: string | undefined): void {
 
 hideFromOrigins((import.meta.url as string | undefined)?.replace(/\/src\/trace\/[^/]*$/, "/src/index.js"));
 
-/** The stack of the caller: frames where the engine gives them, otherwise text. */
+/** Returns the caller's stack as frames, or as text in engines that have none. */
 const stackHere = (): NodeJS.CallSite[] | string | undefined => new Error().stack;
 
 /** The innermost stack frame outside the SDK as `file:line:column`, or undefined when there is none. */

@@ -19,7 +19,7 @@ import { type Allowance, manifestAllowance } from "../../compare/allowance.js";
 import type { ConformanceCase } from "../../conformance-case.js";
 import { withoutData } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
-import { layOut } from "../../samples/layouts.js";
+import { canLayOut, layOut } from "../../samples/layouts.js";
 import type { Behaviours, OpSample, Sampled } from "../../samples/op-sample.js";
 import { opRows } from "../../samples/op-table.js";
 import { type GraphCheck, graphCase } from "./graph-case.js";
@@ -118,15 +118,11 @@ function viewCases<K extends Op>(
   samplesOf: (behaviour: string, random: RandomSource) => readonly OpSample<K>[],
 ): readonly ConformanceCase[] {
   const behaviour = ["broadcasting", "shapes", "values", "values-f32"].find((name) => name in sketches);
-  const isView = (samples: readonly OpSample<K>[]): boolean =>
-    samples.some(({ inputs }) => inputs.some(({ shape }) => shape.length > 0 && !shape.includes(0)));
-  return behaviour === undefined || dtype !== opDTypes[op][0] || !isView(sketches[behaviour] ?? [])
-    ? []
-    : [
-        graphCase(`op/${op}-${dtype}/views-as-operands`, ({ random }) =>
-          sampleGraph(op, samplesOf(behaviour, random), layOut),
-        ),
-      ];
+  const samples = behaviour === undefined ? [] : (sketches[behaviour] ?? []);
+  const takesViews = samples.some(({ inputs }) => inputs.some(({ shape }) => canLayOut(shape)));
+  if (behaviour === undefined || dtype !== opDTypes[op][0] || !takesViews) return [];
+  const build = (random: RandomSource) => sampleGraph(op, samplesOf(behaviour, random), layOut);
+  return [graphCase(`op/${op}-${dtype}/views-as-operands`, ({ random }) => build(random))];
 }
 
 export const opCases: readonly ConformanceCase[] = (Object.keys(opRows) as Op[]).flatMap(operatorCases);

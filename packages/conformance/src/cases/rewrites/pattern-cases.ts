@@ -27,13 +27,13 @@ import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 /** Sources of operands. With constants, each second pattern has an input first. */
 type Feed = "inputs" | "slots" | "constants" | "inner-values";
 
-/** In f32 each place has graphs of its own. Slots are inputs to an engine's compiler, so each second pattern has them. */
+/** The places with graphs of their own, in f32. An engine's compiler sees slots as inputs, so they share those graphs. */
 const PLACES: readonly (readonly [called: string, places: readonly Feed[]])[] = [
   ["inputs", ["inputs", "slots"]],
   ["constants", ["constants"]],
   ["inner-values", ["inner-values"]],
 ];
-/** Other dtypes have one graph with each pattern once. Constants are frequent: engines fold and rewrite around them. */
+/** The places in the one graph of other dtypes. Constants are frequent, because engines fold and rewrite around them. */
 const GATHERED: typeof PLACES = [
   ["any-place", ["constants", "inputs", "constants", "slots", "constants", "inner-values"]],
 ];
