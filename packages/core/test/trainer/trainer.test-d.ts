@@ -165,6 +165,9 @@ describe("the trainer's types", () => {
     interface Words {
       readonly ids: HostTensor;
     }
+    interface Sometimes extends Words {
+      readonly extra?: HostTensor;
+    }
     interface NoTensors {
       readonly x: number[];
     }
@@ -180,8 +183,14 @@ describe("the trainer's types", () => {
     await any.evaluate(named);
     any.explain(words);
     await any.fit([named]);
-    await any.fit(stream());
-    for await (const { epoch } of any.steps(stream())) expectTypeOf(epoch).toEqualTypeOf<number>();
+    await any.fit([words as Sometimes]);
+    await any.fit(stream(), {
+      onStep: ({ batches }) => void expectTypeOf(batches).toEqualTypeOf<readonly Named[]>(),
+    });
+    for await (const { epoch, batches } of any.steps(stream())) {
+      expectTypeOf(epoch).toEqualTypeOf<number>();
+      expectTypeOf(batches).toEqualTypeOf<readonly Named[]>();
+    }
     // @ts-expect-error numbers are no tensors
     await any.step(noTensors);
     // @ts-expect-error nor in data
@@ -195,7 +204,8 @@ describe("the trainer's types", () => {
     }
     const typed = await trainer({ ...common, loss: ({ b }, batch: Batch) => reduceMean(add(b, batch.x)) });
     await typed.step(named);
-    await typed.fit(stream());
+    await typed.fit(stream(), { onStep: ({ batches: [own] }) => void own?.y.data.length });
+    await typed.fit([named], { callbacks: [{ onStep: ({ batches: [own] }) => void own?.x.data.length }] });
     // @ts-expect-error x and y are missing
     await typed.step(words);
     // @ts-expect-error z is not of the batch

@@ -18,7 +18,7 @@ export type Fed<T> = string extends keyof T
  */
 export type FedBatch<B, D> =
   | Fed<B>
-  | (string extends keyof B ? { readonly [K in keyof D]: FedTensor } : never);
+  | (string extends keyof B ? { readonly [K in keyof D]: FedTensor } & object : never);
 
 /** Everything that a traced function may depend on, besides parameters and batch. */
 export interface LossContext<M = TensorTree> {

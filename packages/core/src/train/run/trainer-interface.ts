@@ -54,25 +54,19 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
    * after `fit` continues with the next batch. Callbacks follow the training and may end it.
    * @throws as `step`; what a callback or the data throws
    */
-  fit<D extends object>(
-    data: TrainingData<FedBatch<B, D>>,
-    options?: FitOptions<
-      K,
-      FedBatch<B, D>,
-      MadeStep<K, O, FedBatch<B, D>>,
-      Validations<K, O>,
-      ValidationMetrics<P, B, M>
-    >,
+  fit<D extends FedBatch<B, D>>(
+    data: TrainingData<D>,
+    options?: FitOptions<K, FedBatch<B, D>, MadeStep<K, O, D>, Validations<K, O>, ValidationMetrics<P, B, M>>,
   ): Promise<FitResult>;
   /**
    * Trains on the rest of the current pass, or on the next pass if it is over, and yields the result of each step. The
    * next step starts when the loop asks for it; `break` ends training. Tracks the position in the data as `fit` does.
    * @throws as `step`; what the data throws
    */
-  steps<D extends object>(
-    data: TrainingData<FedBatch<B, D>>,
+  steps<D extends FedBatch<B, D>>(
+    data: TrainingData<D>,
     options?: FeedingOptions,
-  ): AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined>;
+  ): AsyncGenerator<MadeStep<K, O, D>, undefined>;
   /** Loss and metrics of a batch with `training` false, from the run's model state or a given one; changes no state. */
   evaluate<D extends object>(
     batch: FedBatch<B, D>,

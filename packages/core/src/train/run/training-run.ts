@@ -152,14 +152,14 @@ export class TrainingRun<P, B, M, K extends string, O> implements Trainer<P, B, 
     }
   }
 
-  async *steps<D extends object>(
-    data: TrainingData<FedBatch<B, D>>,
+  async *steps<D extends FedBatch<B, D>>(
+    data: TrainingData<D>,
     options: FeedingOptions = {},
-  ): AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined> {
+  ): AsyncGenerator<MadeStep<K, O, D>, undefined> {
     this.#steps.enter("steps");
     try {
       const made: AsyncGenerator<unknown, undefined> = stepsOfPass(this.#steps, data, options);
-      yield* made as AsyncGenerator<MadeStep<K, O, FedBatch<B, D>>, undefined>;
+      yield* made as AsyncGenerator<MadeStep<K, O, D>, undefined>;
     } catch (error) {
       throw await this.#steps.tellError(error);
     } finally {
