@@ -13,7 +13,7 @@ export const BOTTLENECK_NET_SIZES = {
   classes: 1000,
 };
 
-/** The results of a block have this many times its width. */
+/** Output channels of a block, as a multiple of its width. */
 const EXPANSION = 4;
 
 /** Three units in the body, and one in the shortcut of a stage's first block. */

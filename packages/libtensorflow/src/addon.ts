@@ -12,7 +12,7 @@ import { ADDON_SOURCES } from "./target-package.js";
 
 const FLAGS: readonly string[] = ["-std=c++17", "-shared", "-fPIC", "-O2", "-DNAPI_VERSION=8"];
 
-/** The folder in which the package's addon finds its libraries, separate so that another addon's libraries stay. */
+/** The folder where the addon finds its libraries; each library has one, so that none replaces another. */
 export function libraryPlace({ folder }: TfjsPackage, { key }: CachedLibrary): string {
   return join(folder, "deps", "lib", `mp-${key}`);
 }

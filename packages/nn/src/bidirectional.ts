@@ -10,22 +10,22 @@ export interface BidirectionalSequence<I> {
   /** [time, batch, inputs] */
   readonly x: Tensor;
   readonly forward?: Omit<I, "x">;
-  /** The state from which the backward direction begins, at the last time. */
+  /** The state from which the backward direction begins, at the last time step. */
   readonly backward?: Omit<I, "x">;
 }
 
 export interface BidirectionalResult<O> {
-  /** At each time the output of the forward direction, then of the backward one: [time, batch, 2 · cells]. */
+  /** At each time step the output of the forward direction, then of the backward one: [time, batch, 2 · cells]. */
   readonly y: Tensor;
-  /** The state after the last time. */
+  /** The state of the forward direction after the last time step. */
   readonly forward: Omit<O, "y">;
-  /** The state after the first time, where the backward direction ends. */
+  /** The state of the backward direction after time step 0, where it ends. */
   readonly backward: Omit<O, "y">;
 }
 
 /**
  * Runs a recurrent layer such as `lstm(3, 5)` over a sequence in both directions, with parameters of their own, and
- * joins the outputs of each time, as PyTorch's `bidirectional` and Keras's `Bidirectional` do.
+ * joins the outputs of each time step, as PyTorch's `bidirectional` and Keras's `Bidirectional` do.
  * @throws as the layer
  */
 export function bidirectional<P, I extends { readonly x: Tensor }, O extends { readonly y: Tensor }>(
@@ -51,6 +51,6 @@ export function bidirectional<P, I extends { readonly x: Tensor }, O extends { r
   };
 }
 
-/** The same elements from the last time to the first. */
+/** The same elements from the last time step to the first. */
 const reversed = (x: Tensor): Tensor =>
   slice(x, [{ axis: 0, start: -1, end: Number.NEGATIVE_INFINITY, step: -1 }]);

@@ -4,7 +4,6 @@ import { arrayClassOf } from "@mp/graph/internal";
 import { codeOfKind } from "./attribute-kinds.js";
 import { type ElementType, elementTypeOfCode } from "./element-type.js";
 import { substituteElementTypes } from "./element-type-substitution.js";
-import { inlineExternalData, type ReadExternalData } from "./external-data.js";
 import type {
   OnnxAttribute,
   OnnxAttributeKind,
@@ -30,6 +29,7 @@ import {
   type ValueInfoProto,
 } from "./proto/onnx_pb.js";
 import { expectReadAs, type ReadAs } from "./read-as.js";
+import { inlineExternalData, type ReadExternalData } from "./read-external-data.js";
 import { scanModel } from "./scan.js";
 import { defaultScanLimits, type ScanLimits } from "./scan-limits.js";
 import { dimension, expectRank, tensorFromProto } from "./tensor-proto.js";

@@ -34,7 +34,7 @@ export { type DecodeOptions, decodeModel } from "./decode.js";
 export type { ElementType, ForeignElementType } from "./element-type.js";
 export type { EncodeOptions } from "./encode.js";
 export { encodeModel } from "./encode-checked.js";
-export type { DataPlace, ReadExternalData } from "./external-data.js";
+export type { DataPlace, ReadExternalData } from "./read-external-data.js";
 
 // Models as data
 

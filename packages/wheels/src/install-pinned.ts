@@ -5,10 +5,10 @@ import { dirname, join, resolve } from "node:path";
 import { MpError } from "@mp/graph";
 import { fetchWithPip } from "./fetch-with-pip.js";
 import { fileFailure, type SpaceNeed } from "./file-failure.js";
-import { sha256Of } from "./file-sum.js";
+import { requireDigest, sha256Of } from "./file-sum.js";
 import { partialPath, publishFolder, sweepPartials, withdrawFolder } from "./publish.js";
 import { megabytes, type Report, since } from "./report.js";
-import { openWheel, requireDigest } from "./wheel-archive.js";
+import { openWheel } from "./wheel-archive.js";
 
 /** A wheel for Linux x64, and the files to take from it. */
 export interface PinnedWheel {

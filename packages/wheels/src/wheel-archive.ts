@@ -130,16 +130,6 @@ async function* through(hash: Hash, chunks: AsyncIterable<Buffer>): AsyncIterabl
   }
 }
 
-/** @throws MP_PARSE if the file's digest is not the wanted one */
-export function requireDigest(file: string, actual: string, wanted: string, by: string): void {
-  if (actual === wanted) return;
-  throw new MpError(
-    "MP_PARSE",
-    `${basename(file)}: SHA-256 ${wanted} is expected (${by}), got ${actual}; the file is damaged or not the one it is named for: nothing was installed, fetch it again`,
-    { details: { file, expected: wanted, actual } },
-  );
-}
-
 function damageError(path: string, problem: string, cause?: unknown): MpError {
   return new MpError(
     "MP_PARSE",

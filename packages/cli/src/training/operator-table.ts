@@ -32,7 +32,7 @@ const SMALLEST_SHARE = 0.0025;
 export interface OperatorTableOptions {
   /** Nodes of the graph. A node's time counts for the operator given here, whatever the engine ran for the node. */
   readonly nodes: readonly { readonly name: string; readonly op: string }[];
-  /** Work by operator. */
+  /** Operations and bytes of each operator in one run of the graph. */
   readonly work: Readonly<Partial<Record<string, OperatorWork>>>;
   /** Smallest fraction of the time that gets a row; default 0.0025. */
   readonly smallestShare?: number;

@@ -5,8 +5,8 @@ import { STATE_OPTIONS, type StateOptions, type StateSlots } from "./states/stat
 import { withStoredStates } from "./stored-states.js";
 
 /**
- * Makes a transformation that computes an optimizer's direction, by default element by element. `slots` names the
- * states that `settings` may store in few bits, with the signs of their values.
+ * Makes a transformation that computes an optimizer's direction, by default element by element. The keys of `slots`
+ * are the states that `settings` may store in few bits, its values say whether a state has negative numbers.
  */
 export function direction<S extends TensorTree>(
   name: string,

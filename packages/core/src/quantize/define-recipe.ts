@@ -72,7 +72,7 @@ const RECIPE = {
   ...PLACES,
 } satisfies OptionTable<RecipeOptions>;
 
-/** Makes a recipe of your own. @throws MP_INVALID_ARGUMENT for unknown or unfit options */
+/** Makes a recipe that quantizes products by a rule for each operand. @throws MP_INVALID_ARGUMENT for unknown or unfit options */
 export function recipe(options: RecipeOptions): Recipe {
   const example = '{ name: "mine", input: { format: "f8e4m3" }, … }';
   const read = readOptions("recipe", options, RECIPE, { example });

@@ -104,9 +104,9 @@ export interface Minimization<P, B, M, K extends string = string> {
   /** The optimizer, such as `adamW({ learningRate: 1e-3 })`; `@mp/core/optim` has all optimizers. */
   readonly optimizer: Optimizer;
   /**
-   * Scales gradients down to this global norm, at least 2^-40. The same multiplication unscales them if the loss scale
-   * is at least 1 and, multiplied by `accumulate` and the number of ranks, at most 2^24. Where losses with weights are
-   * added over microbatches or ranks, unscaling is always separate.
+   * Scales gradients down to this global norm, at least 2^-40. The same multiplication unscales them if the scaler's
+   * `minScale` is at least 1 and its `maxScale`, times the number of losses that are averaged (`accumulate` times
+   * ranks), at most 2^24. Losses with weights that are added over microbatches or ranks are unscaled separately.
    */
   readonly clipNorm?: number;
 }

@@ -39,8 +39,7 @@ const checkTokens = claim(
 /**
  * Splits a text into `batch` contiguous streams and reads each `sequence` words at a time. Row r of a batch continues
  * where row r of the previous batch ended, so that a recurrent state can be carried across.
- * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, and if the text is too short for one batch, with the
- *   figures
+ * @throws MP_INVALID_ARGUMENT for an unknown or invalid option, and if the text is too short for one batch
  */
 export function languageModelBatches(
   tokens: Int32Array,

@@ -19,8 +19,8 @@ export async function findPennTreebank(directory: string): Promise<string | unde
 }
 
 /**
- * Reads `ptb.train.txt`, `ptb.valid.txt` and `ptb.test.txt` as they are: words separated by spaces, one sentence per
- * line, ended by `<eos>`.
+ * Reads `ptb.train.txt`, `ptb.valid.txt` and `ptb.test.txt`: words separated by spaces, one sentence per line. Adds
+ * `<eos>` after each sentence.
  * @throws MP_IO for a missing file, MP_PARSE for one not in UTF-8, MP_INVALID_ARGUMENT for one without a word
  */
 export async function pennTreebank(directory: string): Promise<TextCorpus> {

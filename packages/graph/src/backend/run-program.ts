@@ -124,8 +124,8 @@ function takeOutputs<T>(
 const NO_TYPE: ValueType = { dtype: "u8", shape: [0] };
 
 /**
- * Whether the `when-applied` slots are committed. False if the program does not return the flag, because the engine
- * then commits by itself.
+ * Whether the caller must replace the `when-applied` slots. False if the program returns no flag: the engine then
+ * replaces them itself.
  */
 function readFlag<T>(
   { bound: { applied, whenApplied }, storages, outputs: types }: RunParts<T>,

@@ -21,7 +21,7 @@ export interface ChatOptions {
   readonly variables?: Readonly<Record<string, unknown>>;
 }
 
-/** A chat as tokens, an example for `@mp/data/rows`. */
+/** A chat as tokens: an example for `causalBatches` of `@mp/data/rows`. */
 export interface EncodedChat {
   readonly ids: number[];
   /** 1 for each token of an answer, else 0. */

@@ -1,6 +1,6 @@
 import { MpError } from "@mp/graph";
-import type { ReadExternalData } from "../external-data.js";
 import { quote } from "../problem.js";
+import type { ReadExternalData } from "../read-external-data.js";
 
 /** Reads the file at `path`; `externalData` reads files beside it. @throws MP_IO with path and errno */
 export async function openModel(

@@ -9,7 +9,6 @@ import { evaluate, reference } from "@mp/graph/reference";
 import { describe, expect, it } from "vitest";
 import { fixture } from "../../test/fixtures.js";
 import { encodeModel } from "../encode.js";
-import type { DataPlace } from "../external-data.js";
 import { float, int, ints, type OnnxGraph, type OnnxNode, onnxGraph, onnxModel, onnxNode } from "../model.js";
 import {
   ModelProtoSchema,
@@ -17,6 +16,7 @@ import {
   TensorProto_DataLocation,
 } from "../proto/onnx_pb.js";
 import { readGraph } from "../read/read.js";
+import type { DataPlace } from "../read-external-data.js";
 import { fromOnnx } from "./from-onnx.js";
 
 const numbers = (count: number, shape: readonly number[]): HostTensor =>

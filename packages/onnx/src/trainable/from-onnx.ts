@@ -1,7 +1,6 @@
 import { type HostTensor, isFloat } from "@mp/graph";
 import { arrayClassOf, checks, readOptions } from "@mp/graph/internal";
 import { decodeModel } from "../decode.js";
-import type { ReadExternalData } from "../external-data.js";
 import { HELPER_KEY, originFromMetadata } from "../metadata-keys.js";
 import type { OnnxGraph, OnnxModel, OnnxNode } from "../model.js";
 import { quote } from "../problem.js";
@@ -16,6 +15,7 @@ import { expectVersions } from "../read/read.js";
 import type { ReadOptions } from "../read/read-options.js";
 import { printWarning, type Warn, warnOfRoles } from "../read/read-warnings.js";
 import type { ReadAs } from "../read-as.js";
+import type { ReadExternalData } from "../read-external-data.js";
 import { readLimits } from "../read-limits.js";
 import { openModel } from "./files.js";
 import { invalid } from "./invalid.js";
