@@ -13,9 +13,11 @@ import { mixedFloat16, type Precision } from "../../src/precision/presets.js";
 import type { FitCallback } from "../../src/train/callbacks/callback.js";
 import type { AnyBatch, LossContext, Traced } from "../../src/train/definition/loss.js";
 import type { StepResult } from "../../src/train/definition/result.js";
+import type { StreamedMetric } from "../../src/train/metrics/streamed-metric.js";
 import { trainer } from "../../src/train/trainer.js";
 
 declare const backend: Backend;
+declare const count: Tensor;
 const params = { layers: [{ w: tensor(Float32Array.of(1)) }, {}] as const, b: tensor(Float32Array.of(1)) };
 const common = { backend, params, optimizer: sgd({ learningRate: 1 }) };
 const x = tensor(Float32Array.of(1));
@@ -65,6 +67,16 @@ describe("the trainer's types", () => {
     };
     await training.fit([{ ids: x, more: [x] }], {
       callbacks: [stopsEarly, looks, { onEnd: ({ ended }) => void ended }],
+    });
+    const most: StreamedMetric<string> = { sums: { count }, result: () => "x" };
+    await training.fit([{ ids: x, more: [x] }], {
+      validation: { data: [{ ids: x, more: [x] }], metrics: () => ({ most }) },
+      callbacks: [
+        {
+          onValidation: ({ metrics }) =>
+            void expectTypeOf(metrics).toEqualTypeOf<{ readonly most: string }>(),
+        },
+      ],
     });
     // @ts-expect-error no such function
     await training.fit([{ ids: x, more: [x] }], { callbacks: [{ onEpochEnd: () => {} }] });

@@ -49,17 +49,18 @@ interface Decoder {
   raw(): Decoder;
   toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: { channels: number } }>;
 }
-type Sharp = (path: string, options: Readonly<Record<string, unknown>>) => Decoder;
+type Sharp = (image: string | Uint8Array, options: Readonly<Record<string, unknown>>) => Decoder;
 
 /**
- * Reads one JPEG, PNG or WebP file, turns it upright unless asked otherwise, and scales it: u8 [channels, height,
- * width]. The package sharp decodes it, on threads of its own.
+ * Reads one JPEG, PNG or WebP image, from a path or its bytes, turns it upright unless asked otherwise, and scales it:
+ * u8 [channels, height, width]. The package sharp decodes it, on threads of its own.
  * @throws MP_BACKEND_UNAVAILABLE without sharp, MP_IO for a file that cannot be read, MP_PARSE for one that is not a
  *   picture, is damaged or has more than 2^26 pixels, MP_INVALID_ARGUMENT for a size outside 1 … 4096 and other
  *   invalid options
  */
-export async function readImage(path: string, size: ImageSize): Promise<HostTensor<"u8">> {
-  checkPath("readImage: path", path);
+export async function readImage(image: string | Uint8Array, size: ImageSize): Promise<HostTensor<"u8">> {
+  const isBytes = image instanceof Uint8Array;
+  if (!isBytes) checkPath("readImage: image", image);
   checkImageSize("readImage", size);
   const { height, width, channels = 3, fit = "cover", orientation = "upright" } = size;
   // With the name in a variable, only programs that read pictures need the package's types.
@@ -69,9 +70,10 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
     name,
     () => import(name),
   );
-  await expectPicture(path);
+  const called = isBytes ? "readImage: the image" : image;
+  expectPicture(called, isBytes ? image : await readRange(image, 0, Math.min(12, await sizeOfFile(image))));
   try {
-    const { data, info } = await sharp(path, {
+    const { data, info } = await sharp(image, {
       failOn: "error",
       limitInputPixels: MOST_PIXELS,
       autoOrient: orientation === "upright",
@@ -84,7 +86,12 @@ export async function readImage(path: string, size: ImageSize): Promise<HostTens
     return tensor(byChannel(data, info.channels, channels), [channels, height, width]);
   } catch (cause) {
     if (MpError.is(cause)) throw cause;
-    throw parseError(path, `cannot be decoded, ${reasonOf(cause)}; save it again or leave it out`, 0, cause);
+    throw parseError(
+      called,
+      `cannot be decoded, ${reasonOf(cause)}; save it again or leave it out`,
+      0,
+      cause,
+    );
   }
 }
 
@@ -100,9 +107,8 @@ function byChannel(data: Uint8Array, found: number, wanted: number): Uint8Array<
   return out;
 }
 
-async function expectPicture(path: string): Promise<void> {
-  const head = await readRange(path, 0, Math.min(12, await sizeOfFile(path)));
-  const text = Buffer.from(head).toString("latin1");
-  if (formats.some(([offset, bytes]) => text.startsWith(bytes, offset))) return;
-  throw parseError(path, "begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them");
+function expectPicture(called: string, bytes: Uint8Array): void {
+  const text = Buffer.from(bytes.subarray(0, 12)).toString("latin1");
+  if (formats.some(([offset, first]) => text.startsWith(first, offset))) return;
+  throw parseError(called, "begins like no JPEG, PNG or WebP file, at byte 0; convert it to one of them");
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -32,6 +32,9 @@ describe("readImage", () => {
     ] as const) {
       const { shape, data } = await readImage(join(folder, name), { height: 2, width: 4 });
       expect(shape).toEqual([3, 2, 4]);
+      const bytes = await readFile(join(folder, name));
+      for (const given of [bytes, new Uint8Array(bytes)])
+        expect(await readImage(given, { height: 2, width: 4 })).toEqual({ dtype: "u8", shape, data });
       for (const [index, value] of [200, 200, 200, 200, 200, 200, 200, 200, 100].entries()) {
         expect(Math.abs((data[index] ?? 0) - value)).toBeLessThanOrEqual(slack);
       }
@@ -90,6 +93,11 @@ describe("readImage", () => {
       .toBuffer();
     await writeFile(join(folder, "cut.png"), whole.subarray(0, whole.length / 2));
     expect((await refusal(() => readImage(join(folder, "cut.png"), size))).code).toBe("MP_PARSE");
+    for (const bytes of [whole.subarray(0, whole.length / 2), whole.subarray(0, 3), new Uint8Array(0)])
+      expect(await refusal(() => readImage(bytes, size))).toMatchObject({
+        code: "MP_PARSE",
+        message: expect.stringMatching(/^readImage: the image/),
+      });
     // A header that claims 40 000 by 40 000 pixels, which must be refused before they are unpacked.
     const bomb = Buffer.from(whole);
     bomb.writeUInt32BE(40_000, 16);

@@ -4,7 +4,8 @@ import { bytesOfTensors, tensorsOfBytes } from "../../checkpoint/bytes.js";
 import { settable } from "../../optim/settable.js";
 import { sgd } from "../../optim/sgd.js";
 import type { TrainingWarning } from "../definition/warning.js";
-import type { FitCallback, FitStart, FitValidation } from "./callback.js";
+import type { StreamedMetrics } from "../metrics/streamed-metric.js";
+import type { FitCallback, FitPosition, FitStart, FitValidation } from "./callback.js";
 import type { Json } from "./json.js";
 
 type Data = ReturnType<typeof batch>;
@@ -165,14 +166,15 @@ describe("the state of a callback", () => {
 });
 
 describe("validation", () => {
+  type Seen = FitValidation<"error", StreamedMetrics>;
   const watched = async (
     validation: NonNullable<Parameters<SmallTrainer["fit"]>[1]>["validation"],
     options: Partial<SmallOptions> = {},
   ) => {
     const training = await smallRun(options);
     const events: unknown[] = [];
-    const seen: FitValidation[] = [];
-    const callback: FitCallback = {
+    const seen: Seen[] = [];
+    const callback: FitCallback<string, unknown, FitPosition, Seen> = {
       onStart: ({ validates }) => void events.push(["start", validates]),
       onStep: ({ step }) => void events.push(["step", step]),
       onValidation: (result) => {

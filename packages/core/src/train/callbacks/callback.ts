@@ -65,12 +65,9 @@ export interface FitEpoch {
 }
 
 /** The result of `evaluateAll` for the validation data, and its position; with objectives, results by name. */
-export interface FitValidation<K extends string = string>
-  extends Omit<DatasetEvaluation<K>, "metrics">,
-    FitEpoch {
-  /** The loss's `metrics` as means over the samples. Results of `validation.metrics` are here too, untyped. */
-  readonly metrics: Readonly<Record<K, number>>;
-}
+export interface FitValidation<K extends string = string, S = unknown>
+  extends DatasetEvaluation<K, S>,
+    FitEpoch {}
 
 export interface FitResult {
   /** Iterations since the start of the run. */

@@ -278,3 +278,24 @@ it("the error after too many skips has the diagnosis", async () => {
   });
   expect(failure.message).toContain("remedies: lossScaler {initialScale:");
 });
+
+describe("withRemedies", () => {
+  const remedies = [{ option: "precision", value: "float32" }] as const;
+  const error = (details: Readonly<Record<string, unknown>>) =>
+    new MpError("MP_NON_FINITE", "skipped", { details });
+
+  it("takes a list, or an error or a warning with remedies or a diagnosis", () => {
+    for (const from of [
+      remedies,
+      error({ remedies }),
+      error({ diagnosis: { cause: "scale too high", remedies } }),
+      { details: { remedies } },
+    ])
+      expect(withRemedies(mixedFloat16(), from).name).toBe("float32");
+  });
+
+  it("changes nothing without remedies", () => {
+    for (const from of [[], {}, error({}), error({ diagnosis: undefined }), { details: { scale: 1 } }])
+      expect(withRemedies(mixedFloat16(), from).name).toBe("mixed_float16");
+  });
+});

@@ -25,9 +25,9 @@ export type MadeStep<K extends string, O, B> = [O] extends [never]
   : StepResults<K, O> & FitPosition<B>;
 
 /** The results for the validation data, with the position at which they were computed. */
-export type Validations<K extends string, O> = [O] extends [never]
-  ? FitValidation<K>
-  : { readonly [N in keyof O]: Omit<FitValidation<MetricsOf<O[N]>>, keyof FitEpoch> } & FitEpoch;
+export type Validations<K extends string, O, S> = [O] extends [never]
+  ? FitValidation<K, S>
+  : DatasetEvaluations<K, O, S> & FitEpoch;
 
 export type Evaluations<K extends string, O, M> = [O] extends [never]
   ? Evaluation<K> & { readonly modelState: M }

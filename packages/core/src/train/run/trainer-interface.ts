@@ -25,8 +25,8 @@ import type {
 } from "./results-by-objective.js";
 
 /** Metrics of a whole validation set: the `metrics` of `evaluateAll`. */
-export type ValidationMetrics<P, B, M> = NonNullable<
-  EvaluateAllMetricsOptions<P, B, M, unknown, StreamedMetrics>["metrics"]
+export type ValidationMetrics<P, B, M, S> = NonNullable<
+  EvaluateAllMetricsOptions<P, B, M, unknown, S>["metrics"]
 >;
 
 /**
@@ -54,9 +54,15 @@ export interface Trainer<P, B, M, K extends string = string, O = never> {
    * after `fit` continues with the next batch. Callbacks follow the training and may end it.
    * @throws as `step`; what a callback or the data throws
    */
-  fit<D extends FedBatch<B, D>>(
+  fit<D extends FedBatch<B, D>, const S extends StreamedMetrics = Readonly<Record<never, never>>>(
     data: TrainingData<D>,
-    options?: FitOptions<K, FedBatch<B, D>, MadeStep<K, O, D>, Validations<K, O>, ValidationMetrics<P, B, M>>,
+    options?: FitOptions<
+      K,
+      FedBatch<B, D>,
+      MadeStep<K, O, D>,
+      Validations<K, O, NoInfer<S>>,
+      ValidationMetrics<P, B, M, S>
+    >,
   ): Promise<FitResult>;
   /**
    * Trains on the rest of the current pass, or on the next pass if it is over, and yields the result of each step. The
