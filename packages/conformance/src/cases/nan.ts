@@ -90,14 +90,14 @@ function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
 const reductions = (Object.keys(folds) as ReduceOp[]).filter((op) => folds[op] === reduce);
 const PAIRED = 6;
 
-/** NaN at each position and an infinity at each of the others: as rows of a matrix, and as separate vectors. */
+/** NaN at each position and an infinity at each of the others, as separate vectors and as rows; or 0, as rows. */
 function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-beside-infinity`, () => {
     const builder = new GraphBuilder();
     const inputs: Record<string, HostTensor> = {};
     const outputs: Record<string, Value> = {};
-    const element = (nan: number, infinity: number, at: number): number =>
-      at === nan ? Number.NaN : at === infinity ? Number.POSITIVE_INFINITY : 0.5;
+    const element = (nan: number, beside: number, at: number, other = Number.POSITIVE_INFINITY): number =>
+      at === nan ? Number.NaN : at === beside ? other : 0.5;
     const reduced = (name: string, x: HostTensor): void => {
       inputs[name] = x;
       const value = builder.input(name, { dtype, shape: x.shape }, "batch");
@@ -109,13 +109,14 @@ function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
         `NaN at ${nan}, infinity at ${infinity}`,
         generate(dtype, [PAIRED], (at) => element(nan, infinity, at)),
       );
-    reduced(
-      "all of them as rows",
-      generate(dtype, [places.length, PAIRED], (at) => {
-        const [nan = 0, infinity = 0] = places[Math.floor(at / PAIRED)] ?? [];
-        return element(nan, infinity, at % PAIRED);
-      }),
-    );
+    for (const other of [Number.POSITIVE_INFINITY, 0])
+      reduced(
+        `all of them as rows, beside ${other}`,
+        generate(dtype, [places.length, PAIRED], (at) => {
+          const [nan = 0, beside = 0] = places[Math.floor(at / PAIRED)] ?? [];
+          return element(nan, beside, at % PAIRED, other);
+        }),
+      );
     return {
       graph: builder.finish(outputs),
       inputs,

@@ -46,6 +46,14 @@ function lossValues<K extends OpOf<"loss">>(low: number, high: number): Sampled<
         one({ reduction }, [2, 3, 2, 2], { weighted: true }),
         one({ reduction }, [1, 1]),
       ]),
+      // Labels that the half dtypes cannot hold: odd ones above 256 in bf16, above 2048 in f16.
+      "many-classes": [
+        sample(
+          { reduction: "none" } as OpAttributes[K],
+          farApart(draws, [4, 2100]),
+          hostData("i32", [257, 299, 2049, 2099]),
+        ),
+      ],
       "ignored-labels": reductions.flatMap((reduction) => [
         one({ reduction, ignoreIndex: 2 }, [5, 4], { given: [0, 2, 3, 2, 1] }),
         one({ reduction, ignoreIndex: 2 }, [5, 4], { given: [0, 2, 3, 2, 1], weighted: true }),

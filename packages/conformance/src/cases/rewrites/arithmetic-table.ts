@@ -6,6 +6,12 @@ import { FLOATS, INTEGERS, type Kit, loose, only, type PatternTable, SIGNED } fr
 const large = ({ dtype }: Kit): number =>
   isFloat(dtype) ? 2 ** Math.floor(floatFormats[dtype as ComputeDType].maxExponent * 0.7) : 100;
 
+/** A float whose reciprocal overflows; where subnormals are flushed, one whose reciprocal is large. */
+const tiny = ({ dtype, flushes }: Kit): number => {
+  const { minNormal } = floatFormats[dtype as ComputeDType];
+  return flushes ? minNormal : minNormal / 8;
+};
+
 /** The remainder, with the sign of the dividend for floats and of the divisor for integers. */
 const rest = (kit: Kit, x: Value, divisor: Value): Value => kit.Mod({ fmod: isFloat(kit.dtype) }, x, divisor);
 
@@ -95,6 +101,7 @@ export const quotientTable: PatternTable = {
     "0 / x is 0": ({ divisor, c, Div }) => Div(c(0), divisor),
     "x / 2 is x 0.5": ({ x, c, Div }) => Div(x, c(2)),
     "x / 3 is x times its reciprocal": ({ x, c, Div }) => Div(x, c(3)),
+    "x / tiny is x times infinity": only(FLOATS, (kit) => kit.Div(kit.x, kit.c(tiny(kit)))),
     "x / 8 is shifted": ({ x, c, Div }) => Div(x, c(8)),
     "(x y) / y is x": ({ x, divisor, Mul, Div }) => Div(Mul(x, divisor), divisor),
     // An error of one ulp in the quotient may be one of two ulps in the product.

@@ -181,6 +181,7 @@ function createKit(instance: Instance): Kit {
   return {
     dtype,
     random,
+    flushes: flushes(dtype),
     get x() {
       return once("x", () => pairs((pair) => Math.floor(pair / count) % count));
     },

@@ -16,6 +16,8 @@ type Emit<K extends Op> = K extends PlainOp
 interface Operands {
   readonly dtype: DType;
   readonly random: RandomSource;
+  /** Whether the backend flushes subnormal numbers of this dtype. */
+  readonly flushes: boolean;
   /** Operands that pair every edge number in x with every edge number in y. */
   readonly x: Value;
   readonly y: Value;
