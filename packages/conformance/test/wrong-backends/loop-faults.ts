@@ -92,7 +92,25 @@ const exchanged =
     ),
   });
 
+/** A body in which a >= b is not (a < b), which differs for NaN. */
+const negated = (body: Graph): Graph => ({
+  ...body,
+  nodes: body.nodes.flatMap((node, at) => {
+    const [result] = node.outputs;
+    if (node.op !== "GreaterOrEqual" || result === undefined) return [node];
+    const less = { ...result, id: -1 - at };
+    return [
+      { ...node, name: `${node.name}.less`, op: "Less", outputs: [less] } as unknown as typeof node,
+      { ...node, op: "Not", inputs: [less] } as unknown as typeof node,
+    ];
+  }),
+});
+
 export const loopFaults: readonly WrongBackend[] = [
+  fault("a >= b is not (a < b)", { body: negated }, [
+    "loop/bodies-f32/of-every-operator",
+    "loop/bodies-bf16/of-every-operator",
+  ]),
   fault("each step reads the next step's element", { reads: next }, [
     "loop/recurrence-f32/forwards",
     "loop/recurrence-bf16/backwards",

@@ -110,6 +110,35 @@ const withoutProduct: HostKernel<"Gemm"> = (operands, attributes) => {
   return evaluateNode("Gemm", [zero(a), zero(b), ...rest], attributes);
 };
 
+/** Ends a product at the first 0, so that a NaN behind it is not seen. */
+const endsAtZero: HostKernel<"ReduceProd"> = (operands, attributes) => {
+  const [x] = dataOf(operands) as [HostTensor];
+  const [last] = x.shape.slice(-1);
+  const isAlongRows = attributes.axes.length === 1 && attributes.axes[0] === x.shape.length - 1;
+  if (!isComputeFloat(x.dtype) || !isAlongRows || last === undefined)
+    return evaluateNode("ReduceProd", [x], attributes);
+  const numbers = toNumbers(x);
+  const isBehindZero = (at: number): boolean => numbers.slice(at - (at % last), at).includes(0);
+  return evaluateNode("ReduceProd", [mapped(x, (y, at) => (isBehindZero(at) ? 0 : y))], attributes);
+};
+
+/** Reads labels as numbers of the scores' half dtype. */
+const roundedLabels: HostKernel<"SoftmaxCrossEntropyLoss"> = (operands, attributes) => {
+  const [scores, labels, ...rest] = dataOf(operands) as [HostTensor, HostTensor, ...HostTensor[]];
+  const rounded = toNumbers(hostData(scores.dtype, toNumbers(labels)));
+  const read = isHalf(scores.dtype) ? mapped(labels, (_, at) => rounded[at] as number) : labels;
+  return evaluateNode("SoftmaxCrossEntropyLoss", [scores, read, ...rest], attributes);
+};
+
+/** Multiplies by the reciprocal of a divisor whose elements are all equal. */
+const byReciprocal: HostKernel<"Div"> = (operands, attributes) => {
+  const [x, y] = dataOf(operands) as [HostTensor, HostTensor];
+  const isOne = y.dtype === "f32" && y.data.every((each) => each === y.data[0]);
+  return isOne
+    ? evaluateNode("Mul", [x, mapped(y, (each) => 1 / each)], {})
+    : evaluateNode("Div", [x, y], attributes);
+};
+
 /** Puts NaN first, also when searching for the smallest. */
 const nanFirst: HostKernel<"TopK"> = (operands, attributes) => {
   const [x] = dataOf(operands) as [HostTensor];
@@ -254,6 +283,29 @@ export const rareFormFaults: readonly WrongBackend[] = [
     among: /\/NegativeLogLikelihoodLoss[-/]/,
     named: ["option/NegativeLogLikelihoodLoss-f32/each-value-and-each-two"],
     consequences: [/^option\/NegativeLogLikelihoodLoss-/],
+  },
+  {
+    fault: "a product ends at the first 0",
+    factory: () => oracleWithKernels({ ReduceProd: endsAtZero }),
+    axes: [...AXES, "form"],
+    among: /\/ReduceProd[-/]/,
+    named: inFloats("reduce/ReduceProd-*/nan-beside-infinity"),
+  },
+  {
+    fault: "labels are read in the scores' half dtype",
+    factory: () => oracleWithKernels({ SoftmaxCrossEntropyLoss: roundedLabels }),
+    axes: [...AXES, "form"],
+    among: /\/SoftmaxCrossEntropyLoss[-/]/,
+    named: ["f16", "bf16"].map((dtype) => `op/SoftmaxCrossEntropyLoss-${dtype}/many-classes`),
+    consequences: [/^(tail|size)\/SoftmaxCrossEntropyLoss/],
+  },
+  {
+    fault: "a constant divisor is a factor",
+    factory: () => oracleWithKernels({ Div: byReciprocal }),
+    axes: [...AXES, "form", "rewrite"],
+    among: /\/Div[-/]|^rewrite\/quotients-f32/,
+    named: ["inputs", "constants", "inner-values"].map((place) => `rewrite/quotients-f32/of-${place}`),
+    consequences: [/\/Div-f32\//],
   },
   {
     fault: "a product times 0 is left out",
