@@ -20,7 +20,7 @@ import { type Allowance, EXACT, manifestAllowance } from "../../compare/allowanc
 import type { ConformanceCase } from "../../conformance-case.js";
 import { generate, hostData } from "../../host-data.js";
 import { type RandomSource, randomSource } from "../../random-source.js";
-import { type Fit, type GraphCheck, partialCase } from "../kinds/graph-case.js";
+import { type Fit, type GraphCheck, looped, partialCase } from "../kinds/graph-case.js";
 import { edgeNumbers } from "./edge-numbers.js";
 import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 
@@ -28,10 +28,11 @@ import type { Draw, Kit, Pattern, PatternTable } from "./pattern.js";
 type Feed = "inputs" | "slots" | "constants" | "inner-values";
 
 /** The places with graphs of their own, in f32. An engine's compiler sees slots as inputs, so they share those graphs. */
-const PLACES: readonly (readonly [called: string, places: readonly Feed[]])[] = [
+const PLACES: readonly (readonly [called: string, places: readonly Feed[], isLoop?: true])[] = [
   ["inputs", ["inputs", "slots"]],
   ["constants", ["constants"]],
   ["inner-values", ["inner-values"]],
+  ["inputs-of-a-loop", ["inputs"], true],
 ];
 /** The places in the one graph of other dtypes. Constants are frequent, because engines fold and rewrite around them. */
 const GATHERED: typeof PLACES = [
@@ -276,6 +277,7 @@ function* fitting(
   dtype: DType,
   places: readonly Feed[],
   { supports, flushes }: Fit,
+  isLoop: boolean,
 ): Generator<readonly [title: string, index: number, pattern: Pattern]> {
   if (places.length === 0) return;
   const place: Feed = places.includes("inner-values") ? "inner-values" : "inputs";
@@ -285,7 +287,7 @@ function* fitting(
     const trial = alone(dtype, place, randomSource(0, title), flushes);
     const results = [pattern.make(createKit(trial))].flat();
     const graph = trial.builder.finish(new Map(results.map((value, at) => [`y${at}`, value])));
-    if (supports(graph)) yield [title, index, pattern];
+    if (supports(isLoop ? looped(graph) : graph)) yield [title, index, pattern];
   }
 }
 
@@ -298,6 +300,7 @@ function* checks(
   places: readonly Feed[],
   fit: Fit,
   random: RandomSource,
+  isLoop: boolean,
 ): Generator<GraphCheck> {
   const usable = feedable(places, dtype, fit);
   let graph = writing();
@@ -307,15 +310,16 @@ function* checks(
     const { builder, inputs, slots } = graph;
     const written = outputs;
     [graph, outputs, nodes] = [writing(), new Map(), 0];
+    const finished = builder.finish(new Map([...written].map(([name, { value }]) => [name, value])));
     return {
-      graph: builder.finish(new Map([...written].map(([name, { value }]) => [name, value]))),
+      graph: isLoop ? looped(finished) : finished,
       inputs,
       allowance: (manifest, output) => allowanceFor(manifest, written.get(output) as Checked),
       describe: (output) => written.get(output)?.called ?? output,
       ...(Object.keys(slots).length > 0 ? { slots } : {}),
     };
   };
-  for (const [title, index, { make, slack = 1 }] of fitting(table, dtype, usable, fit)) {
+  for (const [title, index, { make, slack = 1 }] of fitting(table, dtype, usable, fit, isLoop)) {
     const place = usable[(index >> 1) % usable.length] as Feed;
     const turn = PLACES.findIndex(([, own]) => own.includes(place));
     // Each pattern has its inner values as outputs in only one of the places.
@@ -359,10 +363,10 @@ export function patternCases(name: string, table: PatternTable): readonly Confor
     Object.values(table.patterns).flatMap((entry) => asPattern(entry).dtypes ?? table.dtypes),
   );
   return [...dtypes].flatMap((dtype) => {
-    return (dtype === "f32" ? PLACES : GATHERED).map(([called, places]) =>
+    return (dtype === "f32" ? PLACES : GATHERED).map(([called, places, isLoop = false]) =>
       partialCase(`rewrite/${name}-${dtype}/of-${called}`, {
-        fits: (fit) => fitting(table, dtype, feedable(places, dtype, fit), fit).next().done !== true,
-        build: (fit, random) => checks(table, dtype, places, fit, random),
+        fits: (fit) => fitting(table, dtype, feedable(places, dtype, fit), fit, isLoop).next().done !== true,
+        build: (fit, random) => checks(table, dtype, places, fit, random, isLoop),
       }),
     );
   });
