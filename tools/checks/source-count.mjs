@@ -16,9 +16,6 @@ const GENERATED = /_pb\.ts$|\/peers\//;
 /** Whether a file is code that someone here writes. */
 const isCode = (/** @type {string} */ file) => CODE.test(file) && !GENERATED.test(file);
 
-/** @returns {readonly string[]} code that someone here writes, without tests */
-export const sourceFiles = () => repositoryFiles().filter((file) => isCode(file) && !TEST.test(file));
-
 /** @typedef {{ source: number; tests: number }} Lines */
 
 /** @returns {ReadonlyMap<string, Lines>} lines by package, sorted */

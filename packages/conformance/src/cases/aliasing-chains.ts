@@ -11,7 +11,7 @@ import { fail } from "../expectations.js";
 import { fresh, freshGraph } from "../fresh.js";
 import { sameBits } from "../held-data.js";
 import { generate } from "../host-data.js";
-import type { RandomSource } from "../random-source.js";
+import { type RandomSource, randomSource } from "../random-source.js";
 import { valueType } from "../small-graphs.js";
 import { scriptedCase } from "./kinds/scripted-case.js";
 import { withState } from "./kinds/with-state.js";
@@ -20,7 +20,23 @@ const CHAINS = 24;
 const NODES = 14;
 const SHAPE = [2, 6];
 
-type Link = (builder: GraphBuilder, pick: () => Value) => Value;
+/** A link's result, or a function that makes it of views which are held until later. */
+type Made = Value | (() => Value);
+type Link = (builder: GraphBuilder, pick: () => Value, random: RandomSource) => Made;
+
+/** Operators that an engine may compute in place. */
+const FUNCTIONS = ["Exp", "Log", "Sqrt", "Reciprocal", "Sin", "Tanh", "Sigmoid", "Softplus", "Erf", "Floor"] as const; // biome-ignore format: one line
+
+/** Holds views of a value that a function of it reads last, and reads the views later. */
+const holding =
+  (view: (builder: GraphBuilder, x: Value) => () => Value): Link =>
+  (builder, pick, random) => {
+    const x = builder.emitOne("Neg", [pick()], {});
+    const later = view(builder, x);
+    const op = FUNCTIONS[random.integer(0, FUNCTIONS.length - 1)] as "Exp";
+    const isNone = builder.emitOne("IsNaN", [builder.emitOne(op, [x], {})], {});
+    return () => builder.emitOne("Where", [isNone, later(), builder.emitOne("Abs", [later()], {})], {});
+  };
 
 /** Links of a chain: nodes with a result [2, 6] of small whole numbers, exact on every engine. */
 const LINKS: readonly Link[] = [
@@ -38,6 +54,14 @@ const LINKS: readonly Link[] = [
       builder.emitOne("Slice", [x], { axes: [0], starts: [start], ends: [start + 1], steps: [1] });
     return builder.emitOne("Concat", [part(1), part(0)], { axis: 0 });
   },
+  holding((builder, x) => {
+    const flat = builder.emitOne("Reshape", [x], { shape: [12] });
+    return () => builder.emitOne("Reshape", [flat], { shape: SHAPE });
+  }),
+  holding((builder, x) => {
+    const parts = builder.emit("Split", [x], { axis: 0, split: [1, 1] });
+    return () => builder.emitOne("Concat", parts.toReversed(), { axis: 0 });
+  }),
   (builder, pick) => builder.emitOne("Expand", [pick()], { shape: SHAPE }),
   (builder, pick) => builder.emitOne("Neg", [pick()], {}),
   (builder, pick) => builder.emitOne("Abs", [pick()], {}),
@@ -67,15 +91,22 @@ function chain(links: readonly Link[], random: RandomSource): Graph {
   const builder = new GraphBuilder();
   const values: Value[] = SOURCES.map((name) => builder.input(name, valueType("f32", ...SHAPE), "batch"));
   const outputs: Record<string, Value> = {};
-  for (let node = 0; node < NODES; node++) {
+  const waiting: (() => Value)[] = [];
+  for (let node = 0; node < NODES || waiting.length > 0; node++) {
     // The latest result, or a source, is picked more often, because in-place work happens on short-lived values.
     const pick = (): Value => {
       const place = random.integer(0, 5) < 2 ? random.integer(0, 2) : random.integer(0, values.length - 1);
       return values[random.integer(0, 2) === 0 ? values.length - 1 : place] as Value;
     };
-    const value = (links[random.integer(0, links.length - 1)] as Link)(builder, pick);
-    values.push(value);
-    if (random.integer(0, 2) === 0 || node === NODES - 1) outputs[`node${node}`] = value;
+    const isLater = node >= NODES || random.integer(0, 3) === 0;
+    const held = isLater ? waiting.shift() : undefined;
+    const made = held?.() ?? (links[random.integer(0, links.length - 1)] as Link)(builder, pick, random);
+    if (typeof made === "function") {
+      waiting.push(made);
+      continue;
+    }
+    values.push(made);
+    if (random.integer(0, 2) === 0 || node >= NODES - 1) outputs[`node${node}`] = made;
   }
   return builder.finish(outputs);
 }
@@ -87,7 +118,12 @@ const allOf = (links: readonly Link[]): Graph => {
   const builder = new GraphBuilder();
   const x = builder.input("x", valueType("f32", ...SHAPE), "batch");
   return builder.finish(
-    Object.fromEntries(links.map((link, index) => [`link${index}`, link(builder, () => x)])),
+    Object.fromEntries(
+      links.map((link, index) => {
+        const made = link(builder, () => x, randomSource(0, ""));
+        return [`link${index}`, typeof made === "function" ? made() : made];
+      }),
+    ),
   );
 };
 

@@ -55,17 +55,14 @@ const LAYOUTS: readonly Layout[] = [transposed, sliced];
 /** Whether an operand of this shape can be a view. */
 export const canLayOut = (shape: Shape): boolean => LAYOUTS.some(({ applies }) => applies(shape));
 
-/**
- * Feeds `sampleGraph` with views, as far as shapes allow: in an even turn one is transposed rather than sliced, in an
- * odd turn sliced rather than transposed.
- */
+/** Feeds `sampleGraph` with views: one operand is transposed, the next sliced, and so on, as far as shapes allow. */
 export function layOut(
   builder: GraphBuilder,
   name: string,
   tensor: HostTensor,
-  turn: number,
 ): readonly [Value, HostTensor] {
-  const turned = turn % 2 === 0 ? LAYOUTS : LAYOUTS.toReversed();
+  const [at = 0, place = 0] = name.match(/\d+/g)?.map(Number) ?? [];
+  const turned = (at + place) % 2 === 0 ? LAYOUTS : LAYOUTS.toReversed();
   const layout = turned.find(({ applies }) => applies(tensor.shape));
   const fed = layout?.host(tensor) ?? tensor;
   const value = builder.input(name, { dtype: fed.dtype, shape: fed.shape }, "batch");

@@ -1,8 +1,17 @@
 /** Arrays with two owners, in engines that omit a necessary copy. */
-import { type Backend, type HostTensor, isNode, type RunInput, type State } from "@mp/graph";
+import {
+  type AnyNode,
+  type Backend,
+  type HostTensor,
+  isNode,
+  type RunInput,
+  type State,
+  type Value,
+} from "@mp/graph";
 import { reference } from "@mp/graph/reference";
 import { refill } from "../../src/held-data.js";
 import { evaluateNode } from "./kernels.js";
+import { rewriting } from "./rewrite-faults.js";
 import { type Compiled, isTensor, running, wrapped } from "./wrapped.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
@@ -200,6 +209,28 @@ async function commitsInPlace(): Promise<Backend> {
 
 const NUMBERS = ["f32", "i32", "u8"] as const;
 
+/** Computes a softplus in its operand's array, which views of the operand read, too. */
+const worksUnderAView = (): Promise<Backend> =>
+  rewriting((graph) => {
+    const views = new Map<Value, AnyNode[]>();
+    const changed = new Map<Value, Value>();
+    const nodes = graph.nodes.flatMap((node, at): AnyNode[] => {
+      const read = { ...node, inputs: node.inputs.map((x) => changed.get(x) ?? x) } as AnyNode;
+      const [x] = node.inputs;
+      const [result] = node.outputs;
+      if (x === undefined || result === undefined) return [read];
+      if (node.op === "Reshape") views.set(x, [...(views.get(x) ?? []), node]);
+      if (node.op !== "Softplus") return [read];
+      const again = (views.get(x) ?? []).map((view, place): AnyNode => {
+        const value = { ...(view.outputs[0] as Value), id: -1 - at - place / 64 };
+        changed.set(view.outputs[0] as Value, value);
+        return { ...view, name: `${view.name}.again${at}`, inputs: [result], outputs: [value] } as AnyNode;
+      });
+      return [read, ...again];
+    });
+    return { ...graph, nodes };
+  });
+
 export const aliasingFaults: readonly WrongBackend[] = [
   {
     fault: "a result that is an input is the caller's own array",
@@ -258,5 +289,12 @@ export const aliasingFaults: readonly WrongBackend[] = [
     named: ["aliasing/chains/work-in-nobodys-array", "op/Neg-f32/values"],
     consequences: [/^op\/Neg-/],
     message: /an array of the caller's, was written to|worked in the caller's array/,
+  },
+  {
+    fault: "an operator works in an array of which a view is read later",
+    factory: worksUnderAView,
+    axes: ["aliasing"],
+    among: /^aliasing\/chains/,
+    named: ["aliasing/chains/work-in-nobodys-array"],
   },
 ];

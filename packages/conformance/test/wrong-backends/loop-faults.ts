@@ -1,5 +1,5 @@
 /** Loops that read from, carry to, or put things in the wrong place. */
-import { type Graph, type HostTensor, type Op, zeros } from "@mp/graph";
+import { type Graph, type HostTensor, type Op, producers, zeros } from "@mp/graph";
 import { evaluate } from "@mp/graph/reference";
 import { dataOf, type HostKernel, oracleWithKernels } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
@@ -106,7 +106,30 @@ const negated = (body: Graph): Graph => ({
   }),
 });
 
+/** A body in which an f32 that is cast to f16 and back is what it was. */
+const withoutRounding = (body: Graph): Graph => {
+  const made = producers(body);
+  return {
+    ...body,
+    nodes: body.nodes.map((node) => {
+      const before = node.inputs[0] && made.get(node.inputs[0]);
+      const isBack = node.op === "Cast" && node.outputs[0]?.dtype === "f32" && before?.op === "Cast";
+      return isBack && before.outputs[0]?.dtype === "f16" && before.inputs[0]?.dtype === "f32"
+        ? ({ ...node, op: "Identity", inputs: before.inputs, attributes: {} } as unknown as typeof node)
+        : node;
+    }),
+  };
+};
+
 export const loopFaults: readonly WrongBackend[] = [
+  {
+    ...fault("a cast to f16 and back is dropped", { body: withoutRounding }, [
+      "rewrite/casts-f32/of-inputs-of-a-loop",
+    ]),
+    axes: ["rewrite"],
+    among: /of-inputs-of-a-loop$/,
+    consequences: [/of-inputs-of-a-loop$/],
+  },
   fault("a >= b is not (a < b)", { body: negated }, [
     "loop/bodies-f32/of-every-operator",
     "loop/bodies-bf16/of-every-operator",

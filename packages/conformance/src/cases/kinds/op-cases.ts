@@ -24,16 +24,8 @@ import type { Behaviours, OpSample, Sampled } from "../../samples/op-sample.js";
 import { opRows } from "../../samples/op-table.js";
 import { type GraphCheck, graphCase } from "./graph-case.js";
 
-/**
- * Adds an input for an operand, and the nodes between it and the op. Returns the operand and the input's value. `turn`
- * counts on from operand to operand and from sample to sample.
- */
-type Feed = (
-  builder: GraphBuilder,
-  name: string,
-  tensor: HostTensor,
-  turn: number,
-) => readonly [Value, HostTensor];
+/** Adds an input for an operand, and the nodes between it and the op. Returns the operand and the input's value. */
+type Feed = (builder: GraphBuilder, name: string, tensor: HostTensor) => readonly [Value, HostTensor];
 
 const straight: Feed = (builder, name, tensor) => [
   builder.input(name, { dtype: tensor.dtype, shape: tensor.shape }, "batch"),
@@ -55,7 +47,7 @@ export function sampleGraph<K extends Op>(
       const shared = sample.inputs.indexOf(tensor) === place ? known.get(tensor) : undefined;
       if (shared !== undefined) return shared;
       const name = `sample${index}.operand${place}`;
-      const [value, fed] = feed(builder, name, tensor, index + place);
+      const [value, fed] = feed(builder, name, tensor);
       inputs[name] = fed;
       known.set(tensor, value);
       return value;
