@@ -48,9 +48,6 @@ export function integerData(
   return tensor(data, shape, dtype as "i32");
 }
 
-export const toBigints = ({ data }: HostTensor): readonly bigint[] =>
-  Array.from(data as Int32Array, (x) => BigInt(x));
-
 export function lesser(a: bigint, b: bigint): bigint {
   if (a < b) return a;
   return b;

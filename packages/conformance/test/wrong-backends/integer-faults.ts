@@ -1,8 +1,8 @@
 /** Integers that pass through floats, saturate, or are compared by half of their bits. */
 import type { DType, HostTensor, Op, OpAttributes } from "@mp/graph";
 import { hostData, toNumbers } from "../../src/host-data.js";
-import { type IntegerDType, integerData, toBigints, wrap } from "../../src/samples/integers.js";
-import { changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import { type IntegerDType, integerData, wrap } from "../../src/samples/integers.js";
+import { changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels, toBigints } from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 const isWord = (dtype: DType): dtype is "i64" | "u64" => dtype === "i64" || dtype === "u64";

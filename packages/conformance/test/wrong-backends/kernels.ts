@@ -113,3 +113,6 @@ function copyOf({ dtype, shape, data }: HostTensor): HostTensor {
   const copy = dtype === "bool" ? (data as Uint8Array).map((byte) => (byte === 0 ? 0 : 1)) : data.slice();
   return { dtype, shape, data: copy } as HostTensor;
 }
+
+export const toBigints = ({ data }: HostTensor): readonly bigint[] =>
+  Array.from(data as Int32Array, (x) => BigInt(x));

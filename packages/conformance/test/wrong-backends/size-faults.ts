@@ -2,8 +2,16 @@
 import { type HostTensor, isFloat, type Op } from "@mp/graph";
 import type { KernelTable } from "@mp/graph/backend";
 import { hostData, toNumbers } from "../../src/host-data.js";
-import { integerData, toBigints } from "../../src/samples/integers.js";
-import { afterwards, changing, dataOf, evaluateNode, type HostKernel, oracleWithKernels } from "./kernels.js";
+import { integerData } from "../../src/samples/integers.js";
+import {
+  afterwards,
+  changing,
+  dataOf,
+  evaluateNode,
+  type HostKernel,
+  oracleWithKernels,
+  toBigints,
+} from "./kernels.js";
 import type { WrongBackend } from "./wrong-backend.js";
 
 interface SizeFault extends Omit<WrongBackend, "factory" | "axes"> {
