@@ -91,10 +91,13 @@ const matMul: OwnLowering<"MatMul"> = (node, [a = "", b = ""], writer) => {
   return [writer.one("Squeeze", [product])];
 };
 
-/** Writes a Reshape to a scalar as Squeeze, because the fusing pass also crashes on products reshaped to a scalar. */
+/**
+ * Writes a Reshape to a scalar as Squeeze, because the fusing pass also crashes on products reshaped to a scalar. Gives
+ * the axes, because the engine does not compile an Unsqueeze of an input before a Squeeze without them.
+ */
 const reshapeToScalar: OwnLowering<"Reshape"> = (node, [x = ""], writer) =>
   node.attributes.shape.length === 0 && operandType(node).shape.length > 0
-    ? [writer.one("Squeeze", [x])]
+    ? [writer.one("Squeeze", [x, writer.ints([...operandType(node).shape.keys()])])]
     : undefined;
 
 /**
