@@ -31,3 +31,15 @@ it.each([[[]], [[1]]])("compiles %j that is unsqueezed and reshaped to a scalar"
   });
   expect(outputs).toEqual({ longer: ["f32", [1]], scalar: ["f32", [1]] });
 });
+
+it.each([
+  ["f32", "f16", "f32", 0x3c00],
+  ["f32", "bf16", "f32", 0x3f80],
+  ["bool", "bool", "u8", 1],
+] as const)("casts %s to %s, and that to %s, with both as outputs", async (of, narrow, to, one) => {
+  const outputs = await outputsOf({ dtype: of, shape: [3] }, (builder, x) => {
+    const first = builder.emitOne("Cast", [x], { to: narrow });
+    return { second: builder.emitOne("Cast", [first], { to }), first };
+  });
+  expect(outputs).toEqual({ second: [to, [1, 1, 1]], first: [narrow, [one, one, one]] });
+});

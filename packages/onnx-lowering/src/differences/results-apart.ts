@@ -3,7 +3,8 @@ import { int, type OnnxGraph, type OnnxInitializer, onnxNode } from "@mp/onnx/wr
 
 /**
  * Replaces each Identity whose output is a graph output by a Reshape. A reader that drops Identity nodes would lose the
- * output's name, or the operand's name if the operand is a graph input or output too.
+ * output's name, or the operand's name if the operand is a graph input or output too. Lists outputs in f16 and
+ * bool first, because the engine calls them f32 and u8 if a cast of them to that dtype is an output before them.
  */
 export function withResultsApart(graph: OnnxGraph): OnnxGraph {
   const types = new Map(graph.outputs.map(({ name, type }) => [name, type]));
@@ -19,5 +20,7 @@ export function withResultsApart(graph: OnnxGraph): OnnxGraph {
     const attributes = { allowzero: int(1) };
     return onnxNode("Reshape", [...node.inputs, `${output}//shape`], node.outputs, { ...node, attributes });
   });
-  return { ...graph, nodes, initializers: [...graph.initializers, ...shapes] };
+  const place = (name: string): number => (/^(f16|bool)$/.test(types.get(name)?.elementType ?? "") ? 0 : 1);
+  const outputs = graph.outputs.toSorted((one, other) => place(one.name) - place(other.name));
+  return { ...graph, nodes, outputs, initializers: [...graph.initializers, ...shapes] };
 }
