@@ -43,3 +43,13 @@ it.each([
   });
   expect(outputs).toEqual({ second: [to, [1, 1, 1]], first: [narrow, [one, one, one]] });
 });
+
+it.each(["ReduceMax", "ReduceMin"] as const)("keeps every bit of an i32 scalar in %s", async (op) => {
+  const number = 2 ** 24 + 1;
+  const outputs = await outputsOf(
+    { dtype: "i32", shape: [] },
+    (builder, x) => ({ y: builder.emitOne(op, [x], { axes: [], keepdims: false }) }),
+    number,
+  );
+  expect(outputs).toEqual({ y: ["i32", [number]] });
+});

@@ -80,7 +80,8 @@ const comparison =
 /** Reduces the upper 16 bits first, then the lower 16 bits of the elements whose upper bits are extreme. */
 const extreme: OwnLowering<"ReduceMax" | "ReduceMin"> = (node, [x = ""], writer) => {
   const { axes, keepdims } = node.attributes;
-  if (!isI32(node) || axes.length === 0) return undefined;
+  if (!isI32(node)) return undefined;
+  if (axes.length === 0) return [x];
   const op = emitter(writer);
   const mask = (bits: number): string => op("BitwiseAnd", x, writer.scalar(bits, "i32"));
   const reduce = (name: string, kept: boolean): string =>
