@@ -11,7 +11,7 @@ import {
 import { int } from "@mp/onnx/write";
 import { inF32 } from "../lowerings/in-f32.js";
 import { choose } from "../lowerings/integers.js";
-import { inDType } from "../lowerings/lower-node.js";
+import { inDType, type ProducerOf } from "../lowerings/lower-node.js";
 import { convAttributes, reshape, transpose } from "../lowerings/operators.js";
 import {
   at,
@@ -24,21 +24,28 @@ import { maxPoolGradient as framedGradient } from "../lowerings/pooling.js";
 import { rowLossLowerings } from "../lowerings/row-losses.js";
 import { topK } from "./top-k.js";
 
-/** Crops the data to the size of the indices along all axes but the gathered axis; no index reads the rest. */
-const gatherElements: OwnLowering<"GatherElements"> = (node, [x = "", indices = ""], writer, standard) => {
-  const { shape } = operandType(node);
-  const wanted = node.inputs[1]?.shape ?? [];
-  const axes = shape.flatMap((size, axis) =>
-    axis !== node.attributes.axis && (wanted[axis] ?? size) < size ? [axis] : [],
-  );
-  if (axes.length === 0) return undefined;
-  // Crops by Gather, because the engine would move a Slice behind the operator again.
-  const part = axes.reduce((whole, axis) => {
-    const places = Array.from({ length: wanted[axis] ?? 0 }, (_, place) => place);
-    return writer.one("Gather", [whole, writer.ints(places)], { axis: int(axis) });
-  }, x);
-  return standard([part, indices]);
-};
+/**
+ * Crops the data to the size of the indices along all axes but the gathered axis; no index reads the rest. Copies what
+ * a Slice has cropped.
+ */
+export const gatherElements =
+  (producerOf: ProducerOf): OwnLowering<"GatherElements"> =>
+  (node, [x = "", indices = ""], writer, standard) => {
+    const { shape } = operandType(node);
+    const isSliced = producerOf(operandType(node))?.op === "Slice";
+    const wanted = node.inputs[1]?.shape ?? [];
+    const axes = shape.flatMap((size, axis) =>
+      axis !== node.attributes.axis && (isSliced || (wanted[axis] ?? size) < size) ? [axis] : [],
+    );
+    if (axes.length === 0) return undefined;
+    // Crops by Gather, because the engine would move a Slice behind the operator again, and by places from the end,
+    // because it would leave out a Gather of every place.
+    const part = axes.reduce((whole, axis) => {
+      const places = Array.from({ length: wanted[axis] ?? 0 }, (_, place) => place - (shape[axis] ?? 0));
+      return writer.one("Gather", [whole, writer.ints(places)], { axis: int(axis) });
+    }, x);
+    return standard([part, indices]);
+  };
 
 /** Replaces Tile by Identity for a scalar, which has no axis to repeat along. */
 const tile: OwnLowering<"Tile"> = (node, operands, writer) =>
@@ -204,7 +211,6 @@ export const acceptedForms: OwnLowerings = {
   Clip: plain as OwnLowering<"Clip">,
   ReduceMax: plain as OwnLowering<"ReduceMax">,
   ReduceMin: plain as OwnLowering<"ReduceMin">,
-  GatherElements: gatherElements,
   Tile: tile,
   LayerNormalization: layerNormalization,
 };

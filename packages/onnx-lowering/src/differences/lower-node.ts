@@ -6,7 +6,7 @@ import { ownLowerings } from "../lowerings/own-lowerings.js";
 import type { Differences, Target } from "../lowerings/target.js";
 import { lowerReplacing } from "../replacing/lower-replacing.js";
 import { randomBits, Signed } from "../webgpu/random-bits.js";
-import { acceptedForms } from "./accepted-forms.js";
+import { acceptedForms, gatherElements } from "./accepted-forms.js";
 import { floatForms } from "./float-forms.js";
 import { exactIntegers } from "./integers.js";
 import { sumOfRounded } from "./products-rounded.js";
@@ -28,6 +28,7 @@ export function lowerDifferently(
     ...acceptedForms,
     ...(fusesProducts ? { Add: sum as OwnLowering<"Add">, Sub: sum as OwnLowering<"Sub"> } : {}),
     Div: quotient(surroundings.producerOf),
+    GatherElements: gatherElements(surroundings.producerOf),
     Cast: castByArithmetic(unrounded),
   };
   const exact = hasShortIntegers ? firstOfEach(inShortIntegers, own) : own;
