@@ -29,10 +29,7 @@ const COMMANDS = {
   },
   check: { usage: "[name …]", does: "the checks beside the tests, or only those named", checksFirst: true },
   api: { does: "writes the reports of what the entries of packages export" },
-  count: {
-    usage: "[--write | --names [folder]]",
-    does: "lines of source and tests by package; --write lowers the budget to them",
-  },
+  count: { usage: "[--write]", does: "lines of source and tests by package; --write lowers the budget" },
   docs: { does: "the guide, all pages and the API reference as a site" },
   gallery: { usage: "[app …]", does: "the pictures of docs/gallery.md, by the commands there" },
   steps: {

@@ -80,7 +80,10 @@ describe("an option of a wrong kind is refused by name:", () => {
     ['imageFolder: has no option "size"', () => imageFolder(".", any({ size: 4 }))],
     ["readImages: directory", () => readImages(any(null), { height: 4, width: 4 })],
     ["readImages: takes options", () => readImages(".", any(null))],
-    ["readImage: image", () => readImage(any(null), { height: 4, width: 4 })],
+    [
+      "readImage: the image, if it is not a Uint8Array, must be a path",
+      () => readImage(any(null), { height: 4, width: 4 }),
+    ],
     ["readImage: takes options", () => readImage("a.png", any(null))],
     ["vocBoxes: directory", () => vocBoxes(any(null))],
     ["vocBoxes: classes", () => vocBoxes(".", any("dog"))],

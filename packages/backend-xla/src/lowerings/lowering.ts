@@ -2,7 +2,7 @@ import { type Graph, type GraphNode, isFloat, isHalf, type Op, type ValueType } 
 import type { Emitter } from "../stablehlo/emitter.js";
 import type { Operand } from "../stablehlo/operand.js";
 
-/** The operands of a node. No rule reads more than five by place, and a validated graph has those that one reads. */
+/** The operands of a node. Rules read at most five by place; those that an operator needs are there. */
 export type Operands = readonly [Operand, Operand, Operand, Operand, Operand, ...Operand[]];
 
 /** Emits the nodes of a graph and returns its outputs, for operators that have a graph as an attribute. */

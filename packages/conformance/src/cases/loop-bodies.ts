@@ -18,7 +18,7 @@ import { opRows } from "../samples/op-table.js";
 import { type Fit, type GraphCheck, looped, partialCase } from "./kinds/graph-case.js";
 import { sampleGraph } from "./kinds/op-cases.js";
 
-/** Draws a few small samples of an operator: of its first behavior, and of extremes where it has them. */
+/** Draws a few samples of an operator's first behavior and extremes: small ones, and vectors, as of far numbers. */
 function drawnGraph<K extends Op>(op: K, dtype: DType, random: RandomSource): GraphCheck {
   const { samples }: { readonly samples: Sampled<K> } = opRows[op];
   const [first] = Object.keys(withoutData(() => samples({ dtype, random: randomSource(0, "") })));

@@ -90,7 +90,7 @@ function foldCases<K extends Op>(op: K): readonly ConformanceCase[] {
 const reductions = (Object.keys(folds) as ReduceOp[]).filter((op) => folds[op] === reduce);
 const PAIRED = 6;
 
-/** NaN at each position and an infinity at each of the others, as separate vectors and as rows; or 0, as rows. */
+/** NaN at each position beside an infinity at each other, in vectors and in rows, and beside a 0 in rows. */
 function besideInfinity(op: ReduceOp, dtype: ComputeDType): ConformanceCase {
   return graphCase(`reduce/${op}-${dtype}/nan-beside-infinity`, () => {
     const builder = new GraphBuilder();

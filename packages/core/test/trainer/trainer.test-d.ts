@@ -72,6 +72,7 @@ describe("the trainer's types", () => {
     await training.fit([{ ids: x, more: [x] }], {
       validation: { data: [{ ids: x, more: [x] }], metrics: () => ({ most }) },
       callbacks: [
+        stopsEarly,
         {
           onValidation: ({ metrics }) =>
             void expectTypeOf(metrics).toEqualTypeOf<{ readonly most: string }>(),

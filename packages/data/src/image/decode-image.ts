@@ -60,7 +60,7 @@ type Sharp = (image: string | Uint8Array, options: Readonly<Record<string, unkno
  */
 export async function readImage(image: string | Uint8Array, size: ImageSize): Promise<HostTensor<"u8">> {
   const isBytes = image instanceof Uint8Array;
-  if (!isBytes) checkPath("readImage: image", image);
+  if (!isBytes) checkPath("readImage: the image, if it is not a Uint8Array,", image);
   checkImageSize("readImage", size);
   const { height, width, channels = 3, fit = "cover", orientation = "upright" } = size;
   // With the name in a variable, only programs that read pictures need the package's types.

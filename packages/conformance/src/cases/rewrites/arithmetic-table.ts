@@ -7,10 +7,8 @@ const large = ({ dtype }: Kit): number =>
   isFloat(dtype) ? 2 ** Math.floor(floatFormats[dtype as ComputeDType].maxExponent * 0.7) : 100;
 
 /** A float whose reciprocal overflows; where subnormals are flushed, one whose reciprocal is large. */
-const tiny = ({ dtype, flushes }: Kit): number => {
-  const { minNormal } = floatFormats[dtype as ComputeDType];
-  return flushes ? minNormal : minNormal / 8;
-};
+const tiny = ({ dtype, flushes }: Kit): number =>
+  floatFormats[dtype as ComputeDType].minNormal / (flushes ? 1 : 8);
 
 /** The remainder, with the sign of the dividend for floats and of the divisor for integers. */
 const rest = (kit: Kit, x: Value, divisor: Value): Value => kit.Mod({ fmod: isFloat(kit.dtype) }, x, divisor);

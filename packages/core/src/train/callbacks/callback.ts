@@ -102,12 +102,15 @@ export interface CallbackState {
  * Functions that `fit` calls and awaits. They may evaluate, predict, save or diagnose; `"stop"` ends training, and an
  * error makes `fit` fail. Several callbacks are called in the order of their list, all of them even if an earlier one
  * answers `"stop"`. `S` is the type of a step and `V` of a validation; with objectives, they have results by name.
+ * Metrics have a type where `K` names them.
  */
 export interface FitCallback<
   K extends string = string,
   B = unknown,
   S = FitStep<K, B>,
-  V = FitValidation<K>,
+  V = Omit<FitValidation<K>, "metrics"> & {
+    metrics: Readonly<Record<K, string extends K ? unknown : number>>;
+  },
 > {
   /** The state between events, for a callback that continues where a checkpoint was saved. */
   readonly state?: CallbackState;

@@ -143,7 +143,7 @@ type Read<T> = OptionValues<FitOptions<string, T>, typeof FIT>;
 
 /** One call of `fit`: counts its steps, tells its callbacks, saves. */
 class FitCall<T> {
-  readonly callbacks: readonly FitCallback<string, T>[];
+  readonly callbacks: NonNullable<FitOptions<string, T>["callbacks"]>;
   readonly #run: FeedingRun;
   readonly #options: Read<T>;
   readonly #start: Start;
