@@ -104,9 +104,8 @@ export interface Minimization<P, B, M, K extends string = string> {
   /** The optimizer, such as `adamW({ learningRate: 1e-3 })`; `@mp/core/optim` has all optimizers. */
   readonly optimizer: Optimizer;
   /**
-   * Scales gradients down to this global norm, at least 2^-40. The same multiplication unscales them if the
-   * smallest scale that the scaler allows is at least 1, and the largest, times the ranks and, for means, `accumulate`,
-   * at most 2^24. Losses with weights that are added over microbatches or ranks are unscaled separately.
+   * Scales gradients down to this global norm, at least 2^-40. The guide says when one multiplication also unscales
+   * them.
    */
   readonly clipNorm?: number;
 }
